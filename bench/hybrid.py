@@ -29,11 +29,10 @@ from curta.delegate.tools.calculator import CalculatorTool
 from curta.hybrid import HybridModel, Module
 from curta.hybrid.hearing import Hearing
 from curta.hybrid.unit.arithmetic import Arithmetic, Operation
-from curta.hybrid.unit.model import UnitModel
+from curta.hybrid.unit.model import Settings, UnitModel
 from curta.hybrid.unit.numbers import Number
 from curta.hybrid.unit.questions import integer
 from curta.hybrid.unit.router import Layers, Router
-from curta.hybrid.unit.saved import Settings
 from report import print_machine, print_table, spread
 
 TEXTS = {

@@ -63,10 +63,10 @@ def spoken(model: HybridModel, transcript: Transcript) -> np.ndarray:
     """Which tokens of a stream weights said: not the user, not the host, and no answers."""
     ids, vocabulary = transcript.ids, model.vocabulary
     said = np.zeros(len(ids), dtype=bool)
-    answer = vocabulary.is_language(ids)
+    answer = ids < vocabulary.language
     said[np.flatnonzero(answer)[-(len(transcript.choices) - transcript.given) :]] = True
     for one in vocabulary.contexts(ids):
-        own = vocabulary.own(one, ids)
+        own = one.ids
         module = model.compiled[one.module]
         if module.program is None:
             mark = module.engine.vocabulary.index("=")
@@ -99,7 +99,7 @@ def test_blocks_do_not_see_each_other(model: HybridModel, written: dict[str, Tra
     """Logits of the language model are those that it has of its own tokens alone."""
     transcript = written["plus(19, 23)"]
     whole = torch.from_numpy(np.concatenate([transcript.prompt, transcript.ids]))
-    own = torch.from_numpy(model.vocabulary.is_language(whole.numpy()))
+    own = torch.from_numpy(whole.numpy() < model.vocabulary.language)
     assert not own.all()
     joint = model(whole[None]).logits[0]
     alone = model.base(input_ids=whole[own][None]).logits[0]
@@ -143,8 +143,7 @@ def test_a_stream_is_text_then_tokens_then_text(model: HybridModel) -> None:
     assert all(kind is ModuleSaid for kind in kinds[first : last + 1])
     assert stream.transcript is not None
     (context,) = model.vocabulary.contexts(stream.transcript.ids)
-    own = model.vocabulary.own(context, stream.transcript.ids)
-    assert np.concatenate([event.ids for event in said]).tolist() == own.tolist()
+    assert np.concatenate([event.ids for event in said]).tolist() == context.ids.tolist()
     assert "".join(event.text for event in events) == stream.transcript.text.removesuffix("<end>")
 
 

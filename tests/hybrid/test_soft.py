@@ -103,5 +103,5 @@ def test_a_value_cannot_depend_on_itself() -> None:
     here = graph.declare("here")
     graph.define(here, graph.lookup(query=0, key=here, value=1, missing="nearest"))
     graph.emit(["a", "b"], here)
-    with pytest.raises(GraphError, match="depends on itself"):
+    with pytest.raises(GraphError, match="cannot depend on itself"):
         SoftProgram(graph)

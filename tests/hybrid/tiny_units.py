@@ -8,9 +8,8 @@ from typing import Any
 import torch
 
 from curta.hybrid.unit.arithmetic import Operation
-from curta.hybrid.unit.model import UnitModel
+from curta.hybrid.unit.model import Settings, UnitModel
 from curta.hybrid.unit.router import OPERATIONS, Layers, Router
-from curta.hybrid.unit.saved import Settings
 from tests.support import tiny_language_models as tiny
 
 BASE = "grouped queries"

@@ -219,10 +219,10 @@ class Unknowns:
         found: dict[object, Solution] = {}
         solutions = []
         for seed in range(self.seeds):
-            numbers = {
-                name: tuple(rounded(x, holes[name].step) for x in value[seed, 0].tolist())
-                for name, value in self.numbers.items()
-            }
+            numbers: dict[str, tuple[Number, ...]] = {}
+            for name, value in self.numbers.items():
+                step, drawn = holes[name].step, value[seed, 0].tolist()
+                numbers[name] = tuple(simplify(round(Fraction(x) / step) * step) for x in drawn)
             tokens = {
                 name: blanks[name][int(value[seed, 0].argmax())]
                 for name, value in self.leanings.items()
@@ -233,10 +233,6 @@ class Unknowns:
                 found[key] = Solution(numbers, tokens, right)
             solutions.append(found[key])
         return solutions
-
-
-def rounded(x: float, step: Fraction) -> Number:
-    return simplify(round(Fraction(x) / step) * step)
 
 
 def loss_of(soft: SoftProgram, unknowns: Unknowns, batch: Batch, temperature: float) -> Tensor:

@@ -18,22 +18,15 @@ from typing import Any
 
 from curta.delegate import models
 from curta.delegate.interception.protocol import Protocol
+from curta.delegate.tools import program
 from curta.delegate.tools.calculator import CalculatorTool
-from curta.delegate.tools.program import (
-    MainTool,
-    ProgramTool,
-    c_tool,
-    computer,
-    main_tool,
-    wasm_tools,
-)
+from curta.delegate.tools.program import MainTool, ProgramTool
 from curta.delegate.tools.signature import Function, Parameter
 from curta.delegate.tools.tool import Bounds
 from curta.engine import load
 from curta.errors import DataError
 from curta.hybrid.modules import GalleryTool, Module
-from curta.hybrid.unit import saved
-from curta.hybrid.unit.model import UnitModel
+from curta.hybrid.unit.model import UnitModel, is_unit, read_unit
 
 FORMAT = 1
 ABOUT, PROGRAMS, UNIT = "hybrid.json", "modules", "unit"
@@ -51,7 +44,7 @@ def write(
     (folder / PROGRAMS).mkdir(parents=True, exist_ok=True)
     made = {
         "format": FORMAT,
-        "machine": computer().identity,
+        "machine": program.computer().identity,
         "protocol": None if protocol is None else dataclasses.asdict(protocol),
         "writing": {name: value for name, value in writing.items() if name != "protocol"},
         "modules": [
@@ -84,7 +77,7 @@ def read(folder: Path, device: str | None) -> tuple[Any, Any, list[Module], dict
         made = json.loads((folder / ABOUT).read_text(encoding="utf-8"))
         if made["format"] != FORMAT:
             raise DataError(f"{folder}: a hybrid model of format {made['format']}; save it again")
-        if made["machine"] != computer().identity:
+        if made["machine"] != program.computer().identity:
             raise DataError(f"{folder}: its machine has other weights than this version's")
         protocol = made["protocol"] and Protocol(**made["protocol"])
         modules = [Module(tool_of(folder, each)) for each in made["modules"]]
@@ -92,8 +85,8 @@ def read(folder: Path, device: str | None) -> tuple[Any, Any, list[Module], dict
         raise DataError(f"{folder} holds no hybrid model that can be read ({error})") from error
     base, tokenizer = models.load(str(folder), device=device)
     base.calculator_protocol = protocol
-    if saved.is_unit(folder / UNIT):
-        base = UnitModel(base, tokenizer, *saved.read(folder / UNIT))
+    if is_unit(folder / UNIT):
+        base = UnitModel(base, tokenizer, *read_unit(folder / UNIT))
     return base, tokenizer, modules, made["writing"]
 
 
@@ -106,9 +99,9 @@ def tool_of(folder: Path, about: Mapping[str, Any]) -> Any:
     bounds = Bounds(**about["bounds"])
     module = place.with_suffix(".wasm").read_bytes()
     if kind == "main":
-        return main_tool(name, about["description"], module, bounds)
+        return program.main_tool(name, about["description"], module, bounds)
     if kind == "wasm":
-        return wasm_tools(name, module, bounds, functions=True)[name]
+        return program.wasm_tools(name, module, bounds, functions=True)[name]
     function = about["function"]
     parameters = tuple(Parameter(**each) for each in function["parameters"])
-    return c_tool(Function(**function | {"parameters": parameters}), module, bounds)
+    return program.c_tool(Function(**function | {"parameters": parameters}), module, bounds)

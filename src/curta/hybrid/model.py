@@ -76,11 +76,10 @@ class HybridModel(PreTrainedModel, GenerationMixin):  # type: ignore[no-untyped-
 
     def add(self, *modules: Module | str) -> None:
         """More modules; nothing changes for those that are there, or for the language model."""
-        for each in modules:
-            for module in [each] if isinstance(each, Module) else modules_of([each]):
-                if module.name in self.compiled:
-                    raise UserError(f"there is a module {module.name} already")
-                self.compiled[module.name] = module
+        for module in modules_of(modules):
+            if module.name in self.compiled:
+                raise UserError(f"there is a module {module.name} already")
+            self.compiled[module.name] = module
         sizes = [(m.name, m.weights, len(m.engine.vocabulary)) for m in self.compiled.values()]
         self.vocabulary = JointVocabulary.of(self.base.config.get_text_config().vocab_size, sizes)
         self.writer = Writer(
@@ -150,7 +149,7 @@ class HybridModel(PreTrainedModel, GenerationMixin):  # type: ignore[no-untyped-
         """Of one stream."""
         stream, vocabulary = ids.cpu().numpy(), self.vocabulary
         logits = torch.full((len(ids), len(vocabulary)), -torch.inf, dtype=torch.float64)
-        own = torch.from_numpy(vocabulary.is_language(stream))
+        own = torch.from_numpy(stream < vocabulary.language)
         if own.any():
             given = ids[own.to(ids.device)][None].to(self.base.device)
             logits[own, : vocabulary.language] = self.base(input_ids=given).logits[0].double().cpu()
@@ -158,7 +157,7 @@ class HybridModel(PreTrainedModel, GenerationMixin):  # type: ignore[no-untyped-
             block = vocabulary.blocks[one.module]
             engine = self.compiled[one.module].at("plain")
             assert isinstance(engine, Plain)
-            given = torch.from_numpy(vocabulary.own(one, stream).astype(np.int64))[None]
+            given = torch.from_numpy(one.ids.astype(np.int64))[None]
             said = engine.transformer(given)[0]
             logits[one.begin : one.end, block.first : block.first + block.size] = said
         return logits.to(ids.device)
@@ -252,23 +251,19 @@ class HybridModel(PreTrainedModel, GenerationMixin):  # type: ignore[no-untyped-
         return list(self.writer.fragments.encode(f"{opening} {arguments}{end}"))
 
     def transcript(self, row: JointRow, prompt: Tensor) -> Transcript:
-        """What a row has become."""
+        """What a row has become; what people read are the language model's own tokens."""
+        ids = row.ids
+        own = ids[ids < self.vocabulary.language]
         return Transcript(
             prompt.cpu().numpy().astype(np.int64),
-            row.ids,
+            ids,
             np.array(row.choices, dtype=np.int64),
             min(len(row.given), len(row.choices)),
             row.room,
             row.likeliest,
             modules=tuple(self.compiled),
-            text=self.text_of(row),
+            text=self.tokenizer.decode(own, skip_special_tokens=True),
         )
-
-    def text_of(self, row: JointRow) -> str:
-        """What people read: the language model's own tokens."""
-        own = row.ids[self.vocabulary.is_language(row.ids)]
-        text: str = self.tokenizer.decode(own, skip_special_tokens=True)
-        return text
 
     # -- proof --------------------------------------------------------------------------------
 

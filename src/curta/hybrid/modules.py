@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -31,6 +31,7 @@ from curta.delegate.tools.program import MainTool, ProgramTool, computer
 from curta.delegate.tools.tool import Answer, Bounds, Tool, answered, refused
 from curta.delegate.tools.words import named_by
 from curta.engine import Engine, Level, load
+from curta.engine.base import Ids
 from curta.engine.model_cache import compile_cached
 from curta.errors import CurtaError, UserError
 from curta.gallery import NAMES, find_program
@@ -51,7 +52,6 @@ class GalleryTool:
     engine: Engine
     encode: Callable[[str], list[str]]
     decode: Callable[[Iterable[str]], str]
-    bounds: Bounds = field(default_factory=Bounds)
     hearing: Hearing | None = None
     sandboxed: bool = True
 
@@ -65,17 +65,17 @@ class GalleryTool:
             prompt = self.engine.encode(self.encode(INPUT.checked(arguments)["input"]))
             opening = np.array(prompt, dtype=np.int32)
             hearing.opened(opening)
-            recorded = hearing.recorded
-            for chunk in (
-                self.engine.chunks(prompt) if recorded is None else [recorded.context(opening)]
-            ):
+            chunks: Iterable[Ids] = self.engine.chunks(prompt)
+            if hearing.recorded is not None:
+                chunks = [hearing.recorded.context(opening)]
+            for chunk in chunks:
                 hearing.said(chunk)
                 said += chunk.tolist()
                 check_given_up()
             answer = self.decode(self.engine.vocabulary[token] for token in said)
         except CurtaError as error:
             return refused(error, len(said))
-        return answered(answer, self.bounds, len(prompt) + len(said))
+        return answered(answer, Bounds(), len(prompt) + len(said))
 
 
 INPUT = Arguments({"input": Text()}, {"input": "as the program's examples have it"})
@@ -168,9 +168,11 @@ def calculator_on(machine: Machine) -> CalculatorTool:
 # -- by words ---------------------------------------------
 
 
-def modules_of(words: Iterable[str]) -> list[Module]:
+def modules_of(words: Iterable[str | Module]) -> list[Module]:
     """What words name: `sudoku` of those that are shipped, `gallery:sort`, `mine.c:function`."""
-    return [module for word in words for module in named(word)]
+    return [
+        module for word in words for module in ([word] if isinstance(word, Module) else named(word))
+    ]
 
 
 def named(word: str, bounds: Bounds | None = None) -> list[Module]:

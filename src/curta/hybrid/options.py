@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from curta.delegate.options import SMOLLM2
@@ -36,13 +35,10 @@ class Joint:
     def joint_model(self) -> HybridModel:
         """The model, loaded, with its modules."""
         from curta.hybrid.model import HybridModel
-        from curta.hybrid.unit.saved import read
 
-        name = self.model or SMOLLM2
-        if self.unit is not None:
-            if self.adapter is not None:
-                raise DataError("--unit, --adapter: a unit is for a model without adapter")
-            name = self.model or read(Path(self.unit))[1].base
+        if self.unit is not None and self.adapter is not None:
+            raise DataError("--unit, --adapter: a unit is for a model without adapter")
+        name = self.model or self.unit or SMOLLM2
         with spinning("the language model and its modules; what is new is compiled once"):
             return HybridModel.from_pretrained(
                 name, modules=self.module, adapter=self.adapter, unit=self.unit, device=self.device

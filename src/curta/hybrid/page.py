@@ -60,7 +60,7 @@ def texts(model: HybridModel, tokens: list[int]) -> list[str]:
 
 def spoken(model: HybridModel, transcript: Transcript, again: Again) -> Iterator[dict[str, Any]]:
     """The language model's tokens behind the prompt."""
-    own = transcript.ids[model.vocabulary.is_language(transcript.ids)]
+    own = transcript.ids[transcript.ids < model.vocabulary.language]
     tokens = zip(texts(model, own.tolist()), again.choosers, strict=True)
     for at, (text, chooser) in enumerate(tokens, len(transcript.prompt) - 1):
         if chooser < 0:

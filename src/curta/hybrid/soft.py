@@ -19,7 +19,7 @@ Nodes that are declared and not defined are *holes*: numbers that come from outs
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from graphlib import CycleError, TopologicalSorter
+from copy import copy
 
 import torch
 from torch import Tensor
@@ -36,10 +36,8 @@ from curta.compiler.nodes import (
     PositionFeature,
     RunningSum,
     TokenFeature,
-    operands,
 )
-from curta.compiler.resolve import check_output, roots
-from curta.errors import GraphError
+from curta.compiler.resolve import check_output, roots, topological_order
 
 Numbers = Mapping[str, Tensor]
 """By the name of a hole: [..., 1], one number for all tokens, or [..., token]."""
@@ -56,32 +54,16 @@ def holes(graph: Graph) -> dict[str, int]:
     }
 
 
-def evaluation_order(graph: Graph) -> list[int]:
-    """All nodes that matter, operands first."""
-    before: dict[int, tuple[int, ...]] = {}
-    waiting = roots(graph)
-    while waiting:
-        index = waiting.pop()
-        if index not in before:
-            defined = graph.definitions.get(index)
-            own = operands(graph.operations[index]) if defined is None else (defined,)
-            before[index] = own
-            waiting += own
-    try:
-        return list(TopologicalSorter(before).static_order())
-    except CycleError as error:
-        name = graph.name_of(error.args[1][0])
-        raise GraphError(f"{name} depends on itself at the same position") from error
-
-
 class SoftProgram:
     """A graph, made ready: what every step computes, in order."""
 
     def __init__(self, graph: Graph) -> None:
         check_output(graph)
         self.graph = graph
-        self.order = evaluation_order(graph)
-        self.names = {index: name for name, index in holes(graph).items()}
+        filled = copy(graph)  # with holes that depend on nothing: what has an order is whole
+        nothing = dict.fromkeys(holes(graph).values(), graph.constant(0).index)
+        filled.definitions = graph.definitions | nothing
+        self.order = topological_order(filled, roots(graph))
         self.tables = {
             index: torch.tensor([float(v) for v in operation.values], dtype=torch.float64)
             for index, operation in enumerate(graph.operations)

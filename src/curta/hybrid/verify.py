@@ -14,9 +14,9 @@ rest of such a transcript is verified.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from itertools import takewhile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import chain, takewhile
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,7 +30,7 @@ from curta.hybrid.hearing import Hearing, Recorded
 from curta.hybrid.modules import Module
 from curta.hybrid.transcript import Transcript
 from curta.hybrid.unit.model import UnitModel
-from curta.hybrid.vocabulary import JointIds
+from curta.hybrid.vocabulary import Context, JointIds
 from curta.hybrid.writing import JointRow
 from curta.machine.ledger import new_ledger
 from curta.machine.opening import restore, split_opening
@@ -46,7 +46,6 @@ CLOSE = {torch.float32: 1e-3, torch.float64: 1e-9}
 """By how much of the largest logit a choice may fall short of the best: a pass over all tokens adds
 in another order than one that has a cache."""
 CLOSE_OTHERWISE = 2e-2
-Progress = Callable[[float], object]
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +80,7 @@ class Verified:
 class RecordedRow(JointRow):
     """Writes a transcript again: modules say what they said, in `contexts`."""
 
-    contexts: Sequence[tuple[str, Ids]] = ()
+    contexts: Sequence[Context] = ()
 
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
@@ -89,8 +88,8 @@ class RecordedRow(JointRow):
 
     def hearing(self, module: Module) -> Hearing:
         done = sum(len(each.contexts) for each in self.calls)
-        own = takewhile(lambda one: one[0] == module.name, self.contexts[done:])
-        self.calls.append(Hearing(module.name, self.tell, Recorded(ids for _, ids in own)))
+        own = takewhile(lambda one: one.module == module.name, self.contexts[done:])
+        self.calls.append(Hearing(module.name, self.tell, Recorded(one.ids for one in own)))
         return self.calls[-1]
 
 
@@ -100,7 +99,7 @@ def verify(
     *,
     level: ReplayLevel | None = None,
     tokens: int | None = None,
-    on_progress: Progress = lambda share: None,
+    on_progress: Callable[[float], object] = lambda share: None,
 ) -> Verified:
     """A `VerifyError` says what differs first.
 
@@ -113,32 +112,29 @@ def verify(
             f"one has {', '.join(model.compiled)}"
         )
     again = written_again(model, transcript)
-    total = sum(len(ids) for *_, ids in again.contexts) or 1
-    compiled = said = done = 0
-    levels: dict[str, str] = {}
+    most = sum(len(ids[:tokens]) for *_, ids in again.contexts)
+    compiled, levels = 0, dict[str, str]()
     for module, opening, ids in again.contexts:
         chosen = level or ("plain" if len(opening) + len(ids) <= SOFTMAX_TOKENS else "hull")
         levels[module.name] = chosen
-
-        def tell(part: float, done: int = done, size: int = len(ids)) -> None:
-            on_progress((done + part * size) / total)
-
-        compared, own = compare(module, module.at(chosen), opening, ids, tokens, tell)
-        compiled, said, done = compiled + compared, said + own, done + len(ids)
-    return Verified(again.compared, again.ties, compiled, said, levels)
+        for count in compared(module, module.at(chosen), opening, ids[:tokens]):
+            compiled += count
+            on_progress(compiled / most)
+    said = sum(len(ids) for *_, ids in again.contexts)
+    choices = len(transcript.choices) - transcript.given if transcript.likeliest else 0
+    return Verified(choices, again.ties, compiled, said, levels)
 
 
 @dataclass(frozen=True)
 class Again:
     """A transcript that was written again.
 
-    compared, ties: choices of the language model's
-    contexts:       of modules: what opens each, and what was said behind that
-    logits:         behind each token of the language model's, prompt and answer
-    choosers:       of each token of the answer, the number of the choice that it is, or -1
+    ties:     choices of the language model's that are not the likeliest by rounding only
+    contexts: of modules: what opens each, and what was said behind that
+    logits:   behind each token of the language model's, prompt and answer
+    choosers: of each token of the answer, the number of the choice that it is, or -1
     """
 
-    compared: int
     ties: int
     contexts: list[tuple[Module, Ids, Ids]]
     logits: torch.Tensor
@@ -150,11 +146,10 @@ def written_again(model: HybridModel, transcript: Transcript) -> Again:
     if np.any((transcript.choices < 0) | (transcript.choices >= model.vocabulary.language)):
         raise VerifyError("a choice of the language model is no token of its own")
     vocabulary, ids = model.vocabulary, transcript.ids
-    own = ids[vocabulary.is_language(ids)]
-    logits = language_logits(model, transcript.prompt, own)
+    logits = language_logits(model, transcript.prompt, ids[ids < vocabulary.language])
     row = RecordedRow(model.writer, ignore)
     row.ends = ends(model.base.generation_config)
-    row.contexts = [(one.module, vocabulary.own(one, ids)) for one in vocabulary.contexts(ids)]
+    row.contexts = list(vocabulary.contexts(ids))
     at, ties, choosers = 0, 0, list[int]()
     for number, choice in enumerate(transcript.choices.tolist()):
         if number >= transcript.given and transcript.likeliest:
@@ -167,19 +162,19 @@ def written_again(model: HybridModel, transcript: Transcript) -> Again:
             if hearing.recorded is not None and hearing.recorded.failure is not None:
                 raise VerifyError(f"{hearing.module}: {hearing.recorded.failure}")
     if not np.array_equal(row.ids, ids):
-        where = first_difference(row.ids, ids)
+        most = min(len(row.ids), len(ids))
+        where = int(np.argmin(np.append(row.ids[:most] == ids[:most], False)))
         raise VerifyError(
             f"the tokens differ at position {len(transcript.prompt) + where:,}: "
             f"{named(model, row.ids, where)} follows from those before, the transcript has "
             f"{named(model, ids, where)}"
         )
-    compared = len(transcript.choices) - transcript.given if transcript.likeliest else 0
     found = [
         (model.compiled[hearing.module], opening, np.concatenate([NOTHING, *said]))
         for hearing in row.calls
         for opening, said in hearing.contexts
     ]
-    return Again(compared, ties, found, logits, choosers)
+    return Again(ties, found, logits, choosers)
 
 
 @torch.no_grad()
@@ -210,63 +205,40 @@ def compare_choice(
     )
 
 
-def compare(
-    module: Module,
-    engine: Engine,
-    opening: Ids,
-    said: Ids,
-    tokens: int | None,
-    tell: Progress,
-) -> tuple[int, int]:
-    """How many tokens of a context were compared, and how many weights said."""
-    program = module.program
-    if program is None:
-        most = said if tokens is None else said[:tokens]
-        compare_all(module, engine, opening, most, tell)
-        return len(most), len(said)
+def compared(module: Module, engine: Engine, opening: Ids, said: Ids) -> Iterator[int]:
+    """Compare a context: some tokens, which are told how many they are, and then some more."""
+    if module.program is None:
+        yield from compared_alone(module, engine, opening, said)
+        return
     parts: list[ChapterPart] = []
-    ledger = new_ledger(program)
+    ledger = new_ledger(module.program)
     restore(ledger, split_opening(opening)[1])
     length = part_length("plain" if engine.level == "plain" else "hull", None)
-    cut = Parts(program, ledger, 1, 0, opening, length, parts.append)
+    cut = Parts(module.program, ledger, 1, 0, opening, length, parts.append)
     cut.take(said)
     cut.finish()
-    compared = 0
     for part in parts:
-        most = part.said if tokens is None else part.said[: tokens - compared]
-        if not len(most):
-            continue
         try:
-            check_part(engine, program, replace(part, said=most))
+            check_part(engine, module.program, part)
         except VerifyError as error:
             raise VerifyError(f"{module.name}: {error}") from None
-        compared += len(most)
-        tell(compared / max(len(said), 1))
-    return compared, sum(len(part.said) for part in parts)
+        yield len(part.said)
 
 
-def compare_all(module: Module, engine: Engine, opening: Ids, said: Ids, tell: Progress) -> None:
-    """A context in which nobody but the weights speaks behind the opening."""
-    ids, at = np.concatenate([opening, said]), 1
+def compared_alone(module: Module, engine: Engine, opening: Ids, said: Ids) -> Iterator[int]:
+    """The same, where nobody but the weights speaks behind the opening."""
+    ids, names = np.concatenate([opening, said]), engine.vocabulary
     asked = np.arange(1, len(ids)) >= len(opening)
-    for block in engine.replay(ids[:-1], asked, tell):
-        given = ids[at : at + len(block)]
-        wrong = np.flatnonzero((block != given) & asked[at - 1 : at - 1 + len(block)])
-        if len(wrong):
-            place = int(wrong[0])
-            names = engine.vocabulary
+    replayed = chain.from_iterable(engine.replay(ids[:-1], asked))
+    for at, (token, right) in enumerate(zip(ids[1:], replayed, strict=True), 1 - len(opening)):
+        if at < 0:
+            continue
+        if token != right:
             raise VerifyError(
-                f"{module.name}, token {at + place - len(opening):,}: its weights say "
-                f"{names[int(block[place])]}, the transcript has {names[int(given[place])]}"
+                f"{module.name}, token {at:,}: its weights say {names[int(right)]}, the transcript "
+                f"has {names[int(token)]}"
             )
-        at += len(block)
-
-
-def first_difference(one: Any, other: Any) -> int:
-    """Where two streams differ; the end of the shorter one if they do not before."""
-    most = min(len(one), len(other))
-    places = np.flatnonzero(one[:most] != other[:most])
-    return int(places[0]) if len(places) else most
+        yield 1
 
 
 def named(model: HybridModel, ids: Any, at: int) -> str:

@@ -11,10 +11,8 @@ model's, which never sees a context.
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
@@ -36,11 +34,15 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """Where a module's tokens are in a stream, behind the one that hands over to it."""
+    """A module's tokens in a stream, behind the one that hands over to it.
+
+    ids: as its weights count them
+    """
 
     module: str
     begin: int
     end: int
+    ids: npt.NDArray[np.int32]
 
 
 @dataclass(frozen=True)
@@ -49,11 +51,13 @@ class JointVocabulary:
     language: how many tokens the language model has
     modules:  by name, the tokens that hand over
     blocks:   by the names of modules, their weights
+    size:     how many tokens there are
     """
 
     language: int
     modules: Mapping[str, int]
     blocks: Mapping[str, Block]
+    size: int
 
     @classmethod
     def of(cls, language: int, modules: Sequence[tuple[str, str, int]]) -> JointVocabulary:
@@ -66,25 +70,21 @@ class JointVocabulary:
                 end += size
             hands[name], blocks[name] = end, known[weights]
             end += 1
-        return cls(language, hands, blocks)
+        return cls(language, hands, blocks, end)
 
     def __len__(self) -> int:
-        return (
-            self.language + sum(each.size for each in set(self.blocks.values())) + len(self.modules)
-        )
-
-    @cached_property
-    def starts(self) -> list[tuple[int, str, bool]]:
-        """Where each range of tokens begins: whose they are, and whether they hand over."""
-        blocks = {(block.first, block.weights, False) for block in self.blocks.values()}
-        return sorted([(0, "", False), *blocks, *((n, m, True) for m, n in self.modules.items())])
+        return self.size
 
     def place(self, token: int) -> tuple[str, int, bool]:
         """Whose token it is ("" is the language model), its number there, whether it hands over."""
-        if not 0 <= token < len(self):
-            raise TokenError(f"{token} is no token: there are {len(self):,}")
-        first, whose, hands = self.starts[bisect_right(self.starts, (token, "~", True)) - 1]
-        return whose, token - first, hands
+        if 0 <= token < self.language:
+            return "", token, False
+        for name, block in self.blocks.items():
+            if token == self.modules[name]:
+                return name, 0, True
+            if block.first <= token < block.first + block.size:
+                return block.weights, token - block.first, False
+        raise TokenError(f"{token} is no token: there are {len(self):,}")
 
     def context(self, module: str, ids: npt.NDArray[np.int32]) -> JointIds:
         """Tokens of a module's weights, behind the one that hands over."""
@@ -96,26 +96,14 @@ class JointVocabulary:
         names = {token: name for name, token in self.modules.items()}
         hands = np.isin(ids, list(names))
         breaks = np.flatnonzero(hands | (ids < self.language))
-        inside = np.zeros(len(ids), dtype=np.bool_)
-        for begin, end in pairwise([*breaks.tolist(), len(ids)]):
-            if not hands[begin]:
-                continue
-            name = names[int(ids[begin])]
-            block = self.blocks[name]
-            own = ids[begin + 1 : end] - block.first
-            if np.any((own < 0) | (own >= block.size)):
-                raise TokenError(f"behind the token that hands over to {name} are others' tokens")
-            inside[begin:end] = True
-            yield Context(name, begin + 1, end)
-        strangers = np.flatnonzero(~inside & (ids >= self.language))
-        if len(strangers):
-            raise TokenError(f"token {int(ids[strangers[0]])} belongs to no module's context")
-
-    def own(self, context: Context, ids: JointIds) -> npt.NDArray[np.int32]:
-        """The tokens of a context as its weights count them."""
-        first = self.blocks[context.module].first
-        return (ids[context.begin : context.end] - first).astype(np.int32)
-
-    def is_language(self, ids: JointIds) -> npt.NDArray[np.bool_]:
-        """Which tokens are the language model's."""
-        return ids < self.language
+        for before, end in pairwise([-1, *breaks.tolist(), len(ids)]):
+            begin = before + 1
+            if before >= 0 and hands[before]:
+                name = names[int(ids[before])]
+                block = self.blocks[name]
+                own = ids[begin:end] - block.first
+                if np.any((own < 0) | (own >= block.size)):
+                    raise TokenError(f"behind what hands over to {name} are others' tokens")
+                yield Context(name, begin, end, own.astype(np.int32))
+            elif begin < end:
+                raise TokenError(f"token {int(ids[begin])} belongs to no module's context")

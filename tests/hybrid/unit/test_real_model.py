@@ -14,9 +14,8 @@ from curta.delegate import models
 from curta.delegate.evaluation.systems import generator
 from curta.hybrid.unit.arithmetic import Operation
 from curta.hybrid.unit.evaluation import unit_writer
-from curta.hybrid.unit.model import UnitModel
+from curta.hybrid.unit.model import NEVER, Settings, UnitModel
 from curta.hybrid.unit.router import OPERATIONS, Layers, Router
-from curta.hybrid.unit.saved import NEVER, Settings
 from tests.support.packaged_model import needs_packaged_model
 
 pytestmark = [pytest.mark.slow, needs_packaged_model]

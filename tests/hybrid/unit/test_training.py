@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import chain
 from random import Random
 from typing import Any
 
@@ -20,7 +21,7 @@ from curta.hybrid.unit.features import Features, features, label
 from curta.hybrid.unit.model import listening
 from curta.hybrid.unit.numbers import Number, numbers_in, numbers_of_tokens, pieces_of
 from curta.hybrid.unit.questions import KINDS, Question, questions, wordings
-from curta.hybrid.unit.router import FIRST, NONE, OPERATIONS, SECOND, Decision, Layers
+from curta.hybrid.unit.router import OPERATIONS, Decision, Layers, Role
 from curta.hybrid.unit.training import agrees, pairs, threshold, train
 from tests.hybrid.tiny_units import base
 from tests.support import tiny_language_models as tiny
@@ -45,7 +46,8 @@ def test_no_wording_is_there_twice() -> None:
 
 @pytest.mark.parametrize("split", ["train", "valid", "test"])
 def test_questions_say_which_numbers_are_the_operands(split: Any) -> None:
-    for one in questions(split, ("wordings", "problems"), 150, 3):
+    kinds = (questions(split, kind, 150, 3) for kind in ("wordings", "problems"))
+    for one in chain(*kinds):
         first, second = (span.number for span in one.operands)
         places = int(one.places.number.digits) if one.places else None
         assert one.wording.split == split
@@ -56,33 +58,35 @@ def test_questions_say_which_numbers_are_the_operands(split: Any) -> None:
 
 
 def test_texts_without_an_operation_have_numbers() -> None:
-    drawn = list(questions("test", ("others",), 1000, 0))
+    drawn = list(questions("test", "others", 1000, 0))
     assert len(drawn) == 1000
     assert all(any(map(str.isdigit, one.text)) for one in drawn)
     assert {one.value for one in drawn} == {None}
 
 
 def test_the_same_seed_draws_the_same() -> None:
-    assert list(questions("train", KINDS, 20, 1)) == list(questions("train", KINDS, 20, 1))
-    assert list(questions("train", KINDS, 20, 1)) != list(questions("train", KINDS, 20, 2))
+    for kind in KINDS:
+        first = list(questions("train", kind, 20, 1))
+        assert first == list(questions("train", kind, 20, 1))
+        assert first != list(questions("train", kind, 20, 2))
 
 
 def test_labels_say_where_the_operands_stand() -> None:
     (asked,) = [
         one
-        for one in questions("train", ("wordings",), 300, 0)
+        for one in questions("train", "wordings", 300, 0)
         if one.wording.text.startswith("Subtract {b} from")
     ][:1] or [None]
     if asked is None:
         pytest.skip("this wording is not for training")
-    assert label(asked).parts == (SECOND, FIRST)
+    assert label(asked).parts == (Role.SECOND, Role.FIRST)
     assert OPERATIONS[label(asked).operation] is Operation.SUBTRACTION
 
 
 def test_features_are_the_stream_of_a_pass_of_its_own() -> None:
     texts = ["What is 12 plus -7?", "9", "no number", "Take 1 from 2 and 3."]
     tokens = tiny.chat_tokenizer()
-    read = features(base(), tokens, texts, (1, 2), batch=3)
+    read = features(base(), tokens, texts, batch=3)
     assert read.counts == (2, 1, 0, 3)
     numbers = read.numbers.split(list(read.counts))
     asking = generator(base(), tokens, None)
@@ -105,7 +109,7 @@ def close(kept: torch.Tensor, stream: torch.Tensor) -> bool:
 
 
 def test_features_are_kept(tmp_path: Any) -> None:
-    read = features(base(), tiny.chat_tokenizer(), ["1 2", "3"], (1, 2))
+    read = features(base(), tiny.chat_tokenizer(), ["1 2", "3"])
     read.save(tmp_path / "kept" / "some.safetensors")
     again = Features.load(tmp_path / "kept" / "some.safetensors")
     assert again.layers == (1, 2)
@@ -117,7 +121,8 @@ def separable(count: int, seed: int) -> tuple[Features, list[Any]]:
     """Streams that say what is asked, behind block 2 only; behind block 1 there is noise."""
     drawn = [
         one
-        for one in questions("train", ("wordings", "others"), count, seed)
+        for kind in ("wordings", "others")
+        for one in questions("train", kind, count, seed)
         if len(label(one).parts) >= 2
     ]
     torch.manual_seed(seed)
@@ -137,11 +142,11 @@ def test_routers_learn_and_choose_the_layers_that_say_it() -> None:
     assert trained.layers == Layers(2, 2)
     assert trained.right > 0.9
     assert trained.false == 0
-    assert {pair for pair, _ in trained.errors} == set(pairs((1, 2)))
+    assert pairs((1, 2)) == [Layers(2, 1), Layers(2, 2)]
 
 
 def test_thresholds_let_few_texts_through() -> None:
-    labels = [label(one) for one in questions("train", ("others",), 100, 0)]
+    labels = [label(one) for one in questions("train", "others", 100, 0)]
     decisions = [Decision(Operation.ADDITION, (0, 1), None, at / 100) for at in range(100)]
     limit = threshold(decisions, labels, 0.02)
     assert sum(each.certainty >= limit for each in decisions) == 2
@@ -149,7 +154,8 @@ def test_thresholds_let_few_texts_through() -> None:
 
 def test_agreement_counts_the_order_where_it_matters() -> None:
     class Wanted:
-        operation, parts = OPERATIONS.index(Operation.SUBTRACTION), (NONE, SECOND, FIRST)
+        operation = OPERATIONS.index(Operation.SUBTRACTION)
+        parts = (Role.NONE, Role.SECOND, Role.FIRST)
 
     assert agrees(Decision(Operation.SUBTRACTION, (2, 1)), Wanted)  # type: ignore[arg-type]
     assert not agrees(Decision(Operation.SUBTRACTION, (1, 2)), Wanted)  # type: ignore[arg-type]
@@ -169,7 +175,7 @@ def test_what_a_regressor_is_to_say_is_the_number(seed: int) -> None:
 
 
 def test_a_regressor_learns_digits_that_the_stream_says() -> None:
-    asked: list[Question] = list(questions("train", ("wordings",), 60, 0))
+    asked: list[Question] = list(questions("train", "wordings", 60, 0))
     text = torch.zeros(60, 2, 40)
     for row, one in enumerate(asked):
         text[row, 1, int(one.operands[0].number.digits[-1])] = 5

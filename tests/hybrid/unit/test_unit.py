@@ -14,8 +14,7 @@ import torch
 
 from curta.errors import DataError, UserError
 from curta.hybrid.unit.arithmetic import Operation
-from curta.hybrid.unit.model import MARGIN, UnitModel
-from curta.hybrid.unit.saved import read
+from curta.hybrid.unit.model import MARGIN, UnitModel, read_unit
 from tests.hybrid.tiny_units import base, batch, router, unit
 from tests.support import tiny_language_models as tiny
 
@@ -145,7 +144,7 @@ def test_saved_and_loaded_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 def test_what_is_no_unit(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="holds no unit"):
-        read(tmp_path)
+        read_unit(tmp_path)
 
 
 def test_only_the_router_is_trained() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain, islice
 from typing import TYPE_CHECKING
 
 from curta.errors import DataError
@@ -70,11 +71,8 @@ def told(model: HybridModel, heard: Sequence[ModuleSaid], show: int) -> str:
     name = heard[0].module
     opening = sum(len(event.ids) for event in heard if event.opens)
     said = sum(len(event.ids) for event in heard if not event.opens)
-    first = list[int]()
-    for event in heard:
-        if not event.opens and len(first) < show:
-            first += event.ids[: show - len(first)].tolist()
+    tokens = chain.from_iterable(event.ids.tolist() for event in heard if not event.opens)
     vocabulary = model.compiled[name].engine.vocabulary
-    shown = " ".join(vocabulary[token] for token in first)
-    more = " ..." if said > len(first) else ""
+    shown = " ".join(vocabulary[token] for token in islice(tokens, max(show, 0)))
+    more = " ..." if said > show else ""
     return f"\n[{name}: {said:,} tokens behind {opening:,} that open; {shown}{more}]"

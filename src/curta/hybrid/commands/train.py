@@ -63,7 +63,7 @@ def run(options: Options) -> int:
     from curta.delegate import models
     from curta.hybrid.unit import regressing
     from curta.hybrid.unit.features import label, prepare
-    from curta.hybrid.unit.saved import Settings, write
+    from curta.hybrid.unit.model import Settings, write_unit
     from curta.hybrid.unit.training import train
 
     origin = models.origin(options.model)
@@ -75,10 +75,10 @@ def run(options: Options) -> int:
         trained = train(training, validation, options.training)
     layers = trained.layers
     settings = Settings(options.model, origin, layers, trained.threshold)
-    write(out, trained.router, settings)
+    write_unit(out, trained.router, settings)
     if options.regressing:
         found = regressing.train(*parts)
-        write(out / "regressing", trained.router, settings)
+        write_unit(out / "regressing", trained.router, settings)
         regressing.save(found, out / "regressing")
     report = Report(
         options.out, trained.router.weights, layers.text, layers.numbers, trained.threshold,

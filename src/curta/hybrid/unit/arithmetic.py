@@ -16,8 +16,9 @@ To round, half a unit is added to what was cut off late enough, by the program t
 from __future__ import annotations
 
 from enum import Enum
-from fractions import Fraction
 from functools import cache
+from itertools import count
+from operator import add, mul, sub, truediv
 
 from curta.engine import Engine, Level, load
 from curta.engine.model_cache import compile_cached
@@ -71,7 +72,7 @@ class Arithmetic:
     def total(self, a: Number, b: Number) -> Number:
         """Of two numbers with signs."""
         places = max(a.places, b.places)
-        first, second = a.widened(places), b.widened(places)
+        first, second = (each.digits + "0" * (places - each.places) for each in (a, b))
         if a.negative == b.negative:
             return Number(self.say(Operation.ADDITION, first, second), places, a.negative)
         said = self.say(Operation.SUBTRACTION, first, second)
@@ -115,23 +116,18 @@ def engine(operation: Operation, level: Level) -> Engine:
     return load(compile_cached(program.build(), program.max_tokens), level)
 
 
+EXACTLY = dict(zip(Operation, (add, sub, mul, truediv), strict=True))
+"""What operations are of fractions."""
+
+
 def expected(operation: Operation, a: Number, b: Number, places: int | None = None) -> str:
     """The same by fractions, in Python: what the programs are tested with, and questions judged."""
-    x, y = a.value, b.value
+    exact = EXACTLY[operation](a.value, b.value)
     if operation is not Operation.DIVISION:
-        results = {"+": x + y, "-": x - y, "*": x * y}
-        return nearest(results[operation.value], MOST_PLACES)
-    exact = x / y
-    ends = (exact * 10**MOST_PLACES).denominator == 1
-    if places is None:
-        places = ROUNDED
-        while not ends and abs(exact) * 10 ** (places - ROUNDED + 1) < 1 and abs(exact) < 1:
-            places += 1
-        places = MOST_PLACES if ends else places
-    return nearest(exact, places)
-
-
-def nearest(value: Fraction, places: int) -> str:
-    """A fraction to so many decimals, halves away from zero."""
-    doubled = 2 * abs(value) * 10**places
-    return str(Number(str(int(doubled + 1) // 2), places, value < 0))
+        places = MOST_PLACES
+    elif places is None:
+        places = MOST_PLACES
+        if (exact * 10**MOST_PLACES).denominator > 1:
+            places = next(n for n in count(ROUNDED) if abs(exact) * 10 ** (n - ROUNDED + 1) >= 1)
+    doubled = 2 * abs(exact) * 10**places
+    return str(Number(str(int(doubled + 1) // 2), places, exact < 0))

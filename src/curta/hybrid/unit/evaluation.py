@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from curta.delegate.data.example import PROTOCOL
@@ -19,25 +20,16 @@ from curta.delegate.evaluation.record import Config, Folder
 from curta.delegate.evaluation.report import write_report
 from curta.delegate.evaluation.running import Listener, evaluate
 from curta.delegate.evaluation.suites import NEGATIVES, Question
-from curta.delegate.evaluation.systems import (
-    Open,
-    System,
-    Writes,
-    digest,
-    generator,
-    opener,
-    writer,
-)
+from curta.delegate.evaluation.systems import System, Writes, digest, generator, opener, writer
 from curta.delegate.interception.events import CallResult, CallStarted, TextDelta
 from curta.delegate.interception.generator import Output
 from curta.errors import DataError
 from curta.hybrid.unit import questions as drawn
 from curta.hybrid.unit.config import Asking
-from curta.hybrid.unit.model import Routes, UnitModel
+from curta.hybrid.unit.model import Routes, UnitModel, is_unit
 from curta.hybrid.unit.numbers import numbers_in
 from curta.hybrid.unit.regressing import RegressingUnit, is_regressing
 from curta.hybrid.unit.router import Route
-from curta.hybrid.unit.saved import is_unit
 
 SUITES: dict[str, tuple[drawn.Split, drawn.Kind]] = {
     "seen": ("train", "wordings"),
@@ -55,23 +47,15 @@ SEED = "evaluation"
 
 def asked(counts: dict[str, int]) -> list[Question]:
     """So many questions of each suite."""
-    return [
-        Question(f"{suite}/{one.wording.name}/{number}", suite, one.text, one.value, kind_of(one))
-        for suite, count in counts.items()
-        for split, kind in [SUITES[suite]]
-        for number, one in enumerate(drawn.questions(split, (kind,), count, SEED))
-    ]
-
-
-def kind_of(question: drawn.Question) -> str:
-    """Its operation in a word, or what else it is."""
-    operation = question.wording.operation
-    return operation.program if operation else question.wording.kind
-
-
-def wording_of(question: Question) -> str:
-    """What it is one of."""
-    return question.name.rpartition("/")[0]
+    found = []
+    for suite, count in counts.items():
+        split, kind = SUITES[suite]
+        for number, one in enumerate(drawn.questions(split, kind, count, SEED)):
+            operation = one.wording.operation
+            category = operation.program if operation else kind
+            name = f"{suite}/{one.wording.name}/{number}"
+            found.append(Question(name, suite, one.text, one.value, category))
+    return found
 
 
 def unit(folder: str, model: str, origin: str | None) -> System:
@@ -81,19 +65,15 @@ def unit(folder: str, model: str, origin: str | None) -> System:
     return System(name, model, place, None, digest(place, "*.safetensors"), origin)
 
 
-def opened(max_new_tokens: int, device: str | None = None, *, answering: bool = True) -> Open:
-    """Opens units, which may be asked for their routes only; all other systems as `delegate`."""
-    others = opener(max_new_tokens, device)
-
-    def open_system(system: System) -> Writes:
-        if not is_unit(Path(system.adapter or "")):
-            return others(system)
-        assert system.adapter is not None
-        kind = RegressingUnit if is_regressing(Path(system.adapter)) else UnitModel
-        model = kind.from_pretrained(system.model, unit=system.adapter, device=device)
-        return unit_writer(model, max_new_tokens if answering else 1)
-
-    return open_system
+def opened(
+    system: System, max_new_tokens: int, device: str | None, *, routes_alone: bool
+) -> Writes:
+    """A unit, perhaps asked for its routes only; or any other system, as `delegate` opens it."""
+    if system.adapter is None or not is_unit(Path(system.adapter)):
+        return opener(max_new_tokens, device)(system)
+    kind = RegressingUnit if is_regressing(Path(system.adapter)) else UnitModel
+    model = kind.from_pretrained(system.model, unit=system.adapter, device=device)
+    return unit_writer(model, 1 if routes_alone else max_new_tokens)
 
 
 def unit_writer(model: UnitModel, max_new_tokens: int) -> Writes:
@@ -124,7 +104,8 @@ def interval(judged: Sequence[Judged]) -> tuple[float, float]:
     """The 95% interval of a share of right answers, wordings drawn again."""
     groups: dict[str, list[bool]] = {}
     for one in judged:
-        groups.setdefault(wording_of(one.question), []).append(one.is_right)
+        wording, _, _ = one.question.name.rpartition("/")
+        groups.setdefault(wording, []).append(one.is_right)
     return bootstrap_share(list(groups.values()))
 
 
@@ -148,7 +129,9 @@ def compare(
             continue
         config = Config(tuple(those), max_new_tokens=max_new_tokens, batch=batch)
         kept = Folder(folder / name)
-        opens = opened(max_new_tokens, device, answering=name == "questions")
-        answers = evaluate(config, questions, kept, opens, on_progress=on_progress)
+        open_system = partial(
+            opened, max_new_tokens=max_new_tokens, device=device, routes_alone=name == "texts"
+        )
+        answers = evaluate(config, questions, kept, open_system, on_progress=on_progress)
         found[kept.report_file] = write_report(kept, config, questions, answers)
     return found

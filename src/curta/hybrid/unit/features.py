@@ -28,17 +28,7 @@ from curta.hybrid.unit.config import Drawing
 from curta.hybrid.unit.model import listening
 from curta.hybrid.unit.numbers import numbers_in, numbers_of_tokens, pieces_of
 from curta.hybrid.unit.questions import KINDS, Question, Split, questions
-from curta.hybrid.unit.router import (
-    FIRST,
-    MOST_NUMBERS,
-    NONE,
-    OPERATIONS,
-    PLACES,
-    SECOND,
-    Layers,
-    Readings,
-    beside,
-)
+from curta.hybrid.unit.router import MOST_NUMBERS, OPERATIONS, Layers, Readings, Role, beside
 
 CANDIDATES = 8
 """Places in the language model, evenly apart, that are read; two of them are chosen."""
@@ -100,7 +90,7 @@ def prepare(
         asked = [
             one
             for kind in KINDS
-            for one in questions(split, (kind,), drawing.counts[kind] // divisor, drawing.seed)
+            for one in questions(split, kind, drawing.counts[kind] // divisor, drawing.seed)
         ]
         file = folder / "features" / f"{split}.safetensors"
         if not (same and file.is_file()):
@@ -128,13 +118,13 @@ def write_examples(asked: Sequence[Question], folder: Path) -> None:
 
 @torch.no_grad()
 def features(
-    base: Any, tokenizer: Any, texts: Sequence[str], layers: Sequence[int] = (), *,
+    base: Any, tokenizer: Any, texts: Sequence[str], *,
     batch: int = 16, on_progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> Features:  # fmt: skip
     """Texts of like length together, padded behind their ends, where no token looks."""
     asking = generator(base, tokenizer, None)
     rows = [asking.encoded(asking.asked(text)) for text in texts]
-    layers = layers or candidates(base.config.get_text_config().num_hidden_layers)
+    layers = candidates(base.config.get_text_config().num_hidden_layers)
     spans = [numbers_of_tokens(pieces_of(tokenizer, row))[-MOST_NUMBERS:] for row in rows]
     shared = alike(rows)
     decoder, device, kept = base.get_decoder(), base.device, None
@@ -163,7 +153,7 @@ def features(
         on_progress(len(found), len(rows))
     text, of_numbers = zip(*(found[at] for at in range(len(rows))), strict=True)
     counts = tuple(map(len, spans))
-    return Features(tuple(layers), torch.stack(text), torch.cat(of_numbers), counts)
+    return Features(layers, torch.stack(text), torch.cat(of_numbers), counts)
 
 
 def alike(rows: Sequence[Sequence[int]]) -> int:
@@ -180,18 +170,18 @@ def candidates(blocks: int) -> tuple[int, ...]:
 
 @dataclass(frozen=True)
 class Label:
-    """What a router should say about a text: numbers of `OPERATIONS`, and of parts."""
+    """What a router should say about a text: the number of one of `OPERATIONS`, and parts."""
 
     operation: int
-    parts: tuple[int, ...]
+    parts: tuple[Role, ...]
 
 
 def label(question: Question) -> Label:
     """By where its numbers stand."""
-    parts = dict.fromkeys((span.begin for span in numbers_in(question.text)), NONE)
-    for part, span in zip((FIRST, SECOND), question.operands, strict=False):
+    parts = dict.fromkeys((span.begin for span in numbers_in(question.text)), Role.NONE)
+    for part, span in zip((Role.FIRST, Role.SECOND), question.operands, strict=False):
         parts[span.begin] = part
     if question.places is not None:
-        parts[question.places.begin] = PLACES
+        parts[question.places.begin] = Role.PLACES
     operation = OPERATIONS.index(question.wording.operation)
     return Label(operation, tuple(parts.values())[-MOST_NUMBERS:])

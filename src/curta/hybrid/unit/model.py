@@ -14,23 +14,26 @@ came, bit for bit.**
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 import torch
+from safetensors.torch import load_file, save_file
 from torch import Tensor
 from transformers import GenerationMixin, PreTrainedModel
 
 from curta.delegate import models
 from curta.delegate.interception.pieces import Fragments
-from curta.errors import UndefinedError, UserError
+from curta.delegate.options import SMOLLM2
+from curta.errors import DataError, UndefinedError, UserError
 from curta.hybrid.unit.arithmetic import MOST_PLACES, Arithmetic
 from curta.hybrid.unit.numbers import Number, Span, numbers_in, numbers_of_tokens, pieces_of
-from curta.hybrid.unit.router import MOST_NUMBERS, Decision, Readings, Route, Router, beside
-from curta.hybrid.unit.saved import Settings, is_unit, read, write
+from curta.hybrid.unit.router import MOST_NUMBERS, Decision, Layers, Readings, Route, Router, beside
 
 MARGIN = 30.0
 """By how much the token to be said beats all others: e^-30 is what is left for them together."""
@@ -39,6 +42,27 @@ NOTHING = -1
 """In `pending`, behind the tokens of a row."""
 
 Routes = list[Route | None]
+
+FORMAT = 1
+WEIGHTS, ABOUT = "router.safetensors", "unit.json"
+NEVER = 1e9
+"""A threshold above every score."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a router is used with.
+
+    base:      the language model
+    origin:    where its weights came from in training
+    layers:    where the residual stream is read
+    threshold: it fires if something is to be computed with this probability
+    """
+
+    base: str = SMOLLM2
+    origin: str = ""
+    layers: Layers = field(default_factory=lambda: Layers(1, 1))
+    threshold: float = NEVER
 
 
 class UnitModel(PreTrainedModel, GenerationMixin):  # type: ignore[no-untyped-call]
@@ -76,10 +100,10 @@ class UnitModel(PreTrainedModel, GenerationMixin):  # type: ignore[no-untyped-ca
 
         Without a unit nothing fires: that is how training begins.
         """
-        alone = unit is None and is_unit(Path(name))
-        folder = Path(name) if alone else Path(unit) if unit else None
-        router, settings = read(folder) if folder else (None, Settings())
-        base_name = settings.base if alone else str(name)
+        is_kept = is_unit(Path(name))
+        folder = Path(unit) if unit else Path(name) if is_kept else None
+        router, settings = read_unit(folder) if folder else (None, Settings())
+        base_name = settings.base if is_kept else str(name)
         base, tokenizer = models.load(base_name, device=device)
         if router and router.width != base.config.get_text_config().hidden_size:
             raise UserError(f"{folder}: this unit is for {settings.base}, not for {base_name}")
@@ -89,7 +113,7 @@ class UnitModel(PreTrainedModel, GenerationMixin):  # type: ignore[no-untyped-ca
         """What was trained, and which language model it is for; not that model."""
         if self.router is None:
             raise UserError("there is no router to be saved: train one first")
-        write(Path(save_directory), self.router, self.settings)
+        write_unit(Path(save_directory), self.router, self.settings)
 
     # -- what transformers calls --------------------------------------------------------------
 
@@ -207,7 +231,9 @@ class UnitModel(PreTrainedModel, GenerationMixin):  # type: ignore[no-untyped-ca
             return None
         begun = time.perf_counter()
         first, second = self.operands(decided, spans, read)
-        places = None if decided.places is None else decimals(spans[decided.places])
+        places = None
+        if decided.places is not None:
+            places = min(int(spans[decided.places].number.digits), MOST_PLACES)
         try:
             result = self.arithmetic.compute(decided.operation, first, second, places)
         except UndefinedError:
@@ -228,17 +254,17 @@ class UnitModel(PreTrainedModel, GenerationMixin):  # type: ignore[no-untyped-ca
 
     def waiting(self, routes: Routes, device: torch.device) -> Tensor:
         """The tokens of all results, each with the one that ends an answer."""
-        rows = [[] if route is None else self.tokens(route.result) for route in routes]
+        ends = self.generation_config.eos_token_id
+        end = ends[0] if isinstance(ends, list) else ends
+        ending = [] if end is None else [end]
+        rows = [
+            [] if route is None else [*self.fragments.encode(route.result), *ending]
+            for route in routes
+        ]
         most = max(map(len, rows))
         return torch.tensor(
             [row + [NOTHING] * (most - len(row)) for row in rows], dtype=torch.long, device=device
         )
-
-    def tokens(self, result: str) -> list[int]:
-        """Those that say exactly this text, and one that ends an answer."""
-        ends = self.generation_config.eos_token_id
-        end = ends[0] if isinstance(ends, list) else ends
-        return [*self.fragments.encode(result), *([] if end is None else [end])]
 
     def say(self, logits: Tensor, pending: Tensor, from_end: Sequence[int]) -> None:
         """Put what is to be said next before all else, at the last token of each row."""
@@ -246,11 +272,6 @@ class UnitModel(PreTrainedModel, GenerationMixin):  # type: ignore[no-untyped-ca
             at = logits.shape[1] - from_end[row]
             if token != NOTHING and at >= 0:
                 logits[row, at, token] = logits[row, at].max() + MARGIN
-
-
-def decimals(span: Span) -> int:
-    """How many decimals a number asks for."""
-    return min(int(span.number.digits), MOST_PLACES)
 
 
 def counting(input_ids: Tensor, attention_mask: Tensor | None) -> list[list[int]]:
@@ -278,3 +299,39 @@ def listening(base: Any, layers: Any) -> Iterator[dict[int, Tensor]]:
     finally:
         for handle in handles:
             handle.remove()
+
+
+# -- what is kept ---------------------------------------------
+
+
+def write_unit(folder: Path, router: Router, settings: Settings) -> None:
+    """The weights, and beside them all that is needed to use them."""
+    folder.mkdir(parents=True, exist_ok=True)
+    weights = {name: value.contiguous().cpu() for name, value in router.state_dict().items()}
+    save_file(weights, folder / WEIGHTS)
+    about: dict[str, Any] = {"format": FORMAT, "weights": router.weights}
+    about |= asdict(settings) | {"width": router.width}
+    (folder / ABOUT).write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
+
+
+def is_unit(folder: Path) -> bool:
+    """Whether a unit is kept there."""
+    return (folder / ABOUT).is_file()
+
+
+def read_unit(folder: Path) -> tuple[Router, Settings]:
+    """The same, back again."""
+    try:
+        about = json.loads((folder / ABOUT).read_text(encoding="utf-8"))
+        if about["format"] != FORMAT:
+            raise DataError(f"{folder}: a unit of format {about['format']}; train it again")
+        router = Router(about["width"])
+        router.load_state_dict(load_file(folder / WEIGHTS))
+        layers = Layers(**about["layers"])
+        settings = Settings(about["base"], about["origin"], layers, about["threshold"])
+    except (OSError, ValueError, LookupError, TypeError, RuntimeError) as error:
+        line = (str(error).splitlines() or [""])[0]
+        raise DataError(
+            f"{folder} holds no unit: train one with curta hybrid train ({line})"
+        ) from error
+    return router.eval(), settings

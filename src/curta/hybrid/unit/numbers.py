@@ -44,10 +44,6 @@ class Number:
     def is_zero(self) -> bool:
         return not self.digits.strip("0")
 
-    def widened(self, places: int) -> str:
-        """The digits with zeros behind, so that so many are behind the point."""
-        return self.digits + "0" * (places - self.places)
-
     def __str__(self) -> str:
         """In decimal, without zeros at the end of what is behind the point."""
         digits = self.digits.rjust(self.places + 1, "0")
@@ -70,11 +66,12 @@ def numbers_in(text: str) -> list[Span]:
     """All numbers of a text, by characters."""
     found = []
     for match in WRITTEN.finditer(text):
-        if (written := match["number"]) is None:
+        if match["number"] is None:
             continue
         begin = match.start()
         negative = begin > 0 and text[begin - 1] in MINUSES and is_sign(text, begin - 1)
-        number = parsed(written, negative)
+        before, _, behind = match["number"].replace(",", "").partition(".")
+        number = Number((before + behind).lstrip("0") or "0", len(behind), negative)
         found.append(Span(number, begin - negative, match.end()))
     return found
 
@@ -85,12 +82,6 @@ def is_sign(text: str, at: int) -> bool:
         return False
     before = text[:at].rstrip(" \t")
     return not before or not (before[-1].isdigit() or before[-1] in ")%")
-
-
-def parsed(written: str, negative: bool = False) -> Number:
-    """A number from how it is written, without its sign."""
-    before, _, behind = written.replace(",", "").partition(".")
-    return Number((before + behind).lstrip("0") or "0", len(behind), negative)
 
 
 def numbers_of_tokens(pieces: Sequence[str]) -> list[Span]:

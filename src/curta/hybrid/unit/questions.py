@@ -9,7 +9,7 @@ wording**: a third of each kind of line is for tests, a quarter of the rest for 
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -107,15 +107,12 @@ def splits(count: int, seed: str) -> list[Split]:
     return found
 
 
-def questions(
-    split: Split, kinds: tuple[Kind, ...], count: int, seed: int | str
-) -> Iterator[Question]:
-    """So many of each kind, of every wording of a split as many as of the others."""
-    for kind in kinds:
-        among = [one for one in wordings() if one.kind == kind and one.split == split]
-        for number in range(count):
-            wording = among[number % len(among)]
-            yield question(wording, random.Random(f"{seed} {kind} {wording.name} {number}"))
+def questions(split: Split, kind: Kind, count: int, seed: int | str) -> Iterator[Question]:
+    """So many, of every wording of a kind and split as many as of the others."""
+    among = [one for one in wordings() if one.kind == kind and one.split == split]
+    for number in range(count):
+        wording = among[number % len(among)]
+        yield question(wording, random.Random(f"{seed} {kind} {wording.name} {number}"))
 
 
 def question(wording: Wording, drawn: random.Random) -> Question:
@@ -168,32 +165,26 @@ class Fields(dict[str, str]):
 
     def __missing__(self, name: str) -> str:
         between = self.drawn.randint
-        two = f"{between(0, 23):02}:{between(0, 59):02}"
-        match name:
-            case "x" | "y" | "z":
-                return number_text(self.drawn)
-            case "k" | "l" | "k2":
-                return str(between(1, 99))
-            case "year":
-                return str(between(1100, 2090))
-            case "date":
-                year, month, day = between(1900, 2090), between(1, 12), between(1, 28)
-                return self.drawn.choice(
-                    [f"{year}-{month:02}-{day:02}", f"{month}/{day}/{year}", f"{day}.{month}."]
-                )
-            case "time":
-                return two
-            case "money":
-                return f"{between(1, 999)}.{between(0, 99):02}"
-            case "version":
-                return ".".join(str(between(0, 20)) for _ in range(between(2, 3)))
-            case "ip":
-                return ".".join(str(between(1, 254)) for _ in range(4))
-            case "phone":
-                return f"555-{between(0, 9999):04}"
-            case "isbn":
-                return f"978-{between(1, 9)}-{between(100, 999)}-{between(10000, 99999)}-1"
-        raise KeyError(name)
+        time = f"{between(0, 23):02}:{between(0, 59):02}"
+        draws: dict[str, Callable[[], str]] = {
+            **dict.fromkeys("xyz", lambda: number_text(self.drawn)),
+            **dict.fromkeys(("k", "l", "k2"), lambda: str(between(1, 99))),
+            "year": lambda: str(between(1100, 2090)),
+            "date": lambda: date(self.drawn),
+            "time": lambda: time,
+            "money": lambda: f"{between(1, 999)}.{between(0, 99):02}",
+            "version": lambda: ".".join(str(between(0, 20)) for _ in range(between(2, 3))),
+            "ip": lambda: ".".join(str(between(1, 254)) for _ in range(4)),
+            "phone": lambda: f"555-{between(0, 9999):04}",
+            "isbn": lambda: f"978-{between(1, 9)}-{between(100, 999)}-{between(10000, 99999)}-1",
+        }
+        return draws[name]()
+
+
+def date(drawn: random.Random) -> str:
+    """A day, in one of three ways in which people write it."""
+    year, month, day = drawn.randint(1900, 2090), drawn.randint(1, 12), drawn.randint(1, 28)
+    return drawn.choice([f"{year}-{month:02}-{day:02}", f"{month}/{day}/{year}", f"{day}.{month}."])
 
 
 def operands(wording: Wording, drawn: random.Random) -> tuple[str, str]:

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import IntEnum
 from itertools import permutations
 
 import torch
@@ -26,14 +27,21 @@ from curta.hybrid.unit.arithmetic import Operation
 from curta.hybrid.unit.numbers import Number, Span
 
 OPERATIONS: tuple[Operation | None, ...] = (None, *Operation)
-NONE, FIRST, SECOND, PLACES = range(4)
-"""The parts that a number can play."""
 
 MOST_NUMBERS = 12
 """Of a text; the last ones of a longer list are looked at."""
 
 ORDER = 4
 """Features of where a number stands among the others."""
+
+
+class Role(IntEnum):
+    """What a number can be: nothing, one of the operands, or how many decimals to say."""
+
+    NONE = 0
+    FIRST = 1
+    SECOND = 2
+    PLACES = 3
 
 
 @dataclass(frozen=True)
@@ -180,13 +188,15 @@ def decision(operations: Tensor, parts: Tensor, threshold: float) -> Decision:
     if len(parts) < 2 or certainty < threshold:
         return Decision(None, certainty=certainty)
     operation = OPERATIONS[1 + int(operations[1:].argmax())]
-    scores = parts - parts[:, NONE, None]
+    scores = parts - parts[:, Role.NONE, None]
     first, second = max(
         permutations(range(len(parts)), 2),
-        key=lambda pair: float(scores[pair[0], FIRST] + scores[pair[1], SECOND]),
+        key=lambda pair: float(scores[pair[0], Role.FIRST] + scores[pair[1], Role.SECOND]),
     )
     left = [at for at in range(len(parts)) if at not in (first, second)]
-    places = max(left, key=lambda at: float(parts[at, PLACES]), default=None)
-    if operation is not Operation.DIVISION or places is None or parts[places].argmax() != PLACES:
+    places = max(left, key=lambda at: float(parts[at, Role.PLACES]), default=None)
+    if operation is not Operation.DIVISION or (
+        places is not None and parts[places].argmax() != Role.PLACES
+    ):
         places = None
     return Decision(operation, (first, second), places, certainty)

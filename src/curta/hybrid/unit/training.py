@@ -21,16 +21,7 @@ from torch.nn.functional import one_hot
 from curta.hybrid.unit.arithmetic import Operation
 from curta.hybrid.unit.config import RouterTraining
 from curta.hybrid.unit.features import Features, Label
-from curta.hybrid.unit.router import (
-    FIRST,
-    OPERATIONS,
-    PLACES,
-    SECOND,
-    Decision,
-    Layers,
-    Readings,
-    Router,
-)
+from curta.hybrid.unit.router import OPERATIONS, Decision, Layers, Readings, Role, Router
 
 
 def systems(
@@ -84,14 +75,9 @@ def pairs(layers: Sequence[int]) -> list[Layers]:
 
 def threshold(decisions: Sequence[Decision], labels: Sequence[Label], share: float) -> float:
     """The least with which no more than this share of the texts without an operation fires."""
-    others = sorted(
-        (
-            each.certainty
-            for each, label in zip(decisions, labels, strict=True)
-            if label.operation == 0 and each.operation is not None
-        ),
-        reverse=True,
-    )
+    both = zip(decisions, labels, strict=True)
+    fired = [each.certainty for each, label in both if not label.operation and each.operation]
+    others = sorted(fired, reverse=True)
     allowed = int(share * sum(label.operation == 0 for label in labels))
     return max(0.0, math.nextafter(others[allowed], 2.0)) if len(others) > allowed else 0.0
 
@@ -100,15 +86,13 @@ def threshold(decisions: Sequence[Decision], labels: Sequence[Label], share: flo
 class Trained:
     """A router, how it is to be used, and how it did on validation.
 
-    errors: of each pair of layers and penalty that was tried
-    right:  share of validation texts with an operation that are routed rightly in all
-    false:  share of the others that fire
+    right: share of validation texts with an operation that are routed rightly in all
+    false: share of the others that fire
     """
 
     router: Router
     layers: Layers
     threshold: float
-    errors: dict[tuple[Layers, int], float]
     right: float
     false: float
 
@@ -119,19 +103,17 @@ def train(
     config: RouterTraining,
 ) -> Trained:
     """Choose layers and penalty, then a threshold."""
-    tried: dict[tuple[Layers, int], tuple[float, Router]] = {}
+    tried: list[tuple[float, Router, Layers]] = []
     for pair in pairs(training[0].layers):
         ours, others = ((kept.readings(pair), labels) for kept, labels in (training, validation))
         for penalty in config.penalties:
             router = trained(*ours, penalty)
-            tried[pair, penalty] = error(router, *others), router
-    errors = {choice: found for choice, (found, _) in tried.items()}
-    layers, penalty = min(errors, key=errors.__getitem__)
-    router, labels = tried[layers, penalty][1], validation[1]
-    readings = validation[0].readings(layers)
+            tried.append((error(router, *others), router, pair))
+    _, router, layers = min(tried, key=lambda each: each[0])
+    readings, labels = validation[0].readings(layers), validation[1]
     limit = threshold(router.decide(readings, -math.inf), labels, config.false_routes)
     right, false = judged(router.decide(readings, limit), labels)
-    return Trained(router, layers, limit, errors, right, false)
+    return Trained(router, layers, limit, right, false)
 
 
 def judged(decisions: Sequence[Decision], labels: Sequence[Label]) -> tuple[float, float]:
@@ -146,8 +128,8 @@ def agrees(decision: Decision, label: Label) -> bool:
     """Whether operation, operands and decimals are those; the order counts where it matters."""
     if decision.operation is not OPERATIONS[label.operation] or decision.operands is None:
         return False
-    wanted = label.parts.index(FIRST), label.parts.index(SECOND)
+    wanted = label.parts.index(Role.FIRST), label.parts.index(Role.SECOND)
     either_way = decision.operation in (Operation.ADDITION, Operation.MULTIPLICATION)
-    places = label.parts.index(PLACES) if PLACES in label.parts else None
+    places = label.parts.index(Role.PLACES) if Role.PLACES in label.parts else None
     same = decision.operands == wanted or (either_way and decision.operands == wanted[::-1])
     return same and decision.places == places
