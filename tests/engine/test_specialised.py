@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import lzma
 import os
 import shutil
 import subprocess
@@ -16,6 +17,7 @@ from hypothesis import strategies as st
 
 import curta.engine.native.selector as selector
 from curta.compiler import Graph, Model, Node, compile
+from curta.compiler.model import load_model
 from curta.engine import Engine, load, native_level
 from curta.engine.model_cache import cached_source
 from curta.engine.native.emit import model_to_c
@@ -229,3 +231,14 @@ def test_clean_under_sanitizers(prompt: list[int], tmp_path: Path) -> None:
     assert finished.returncode == 0, finished.stderr[:2000]
     expected = outcome(Native(model, specialise=False), prompt, 9000)[0]
     assert [int(token) for token in finished.stdout.split()] == expected
+
+
+def test_the_first_token_of_a_prompt_files_what_all_of_it_file(tmp_path: Path) -> None:
+    """A graph that `executors` drew: what a token finds depends on what the first one filed."""
+    packed = Path(__file__).with_name("one_filing_for_all.safetensors.xz").read_bytes()
+    (tmp_path / "model.safetensors").write_bytes(lzma.decompress(packed))
+    model = load_model(tmp_path / "model.safetensors")
+    prompt = [6, 3, 0, 5, 0, 21, 22]
+    with all_are_programs():
+        said, _ = same_outcome(model, prompt, 50)
+    assert said == outcome(load(model, "evaluate"), prompt, 50)[0]

@@ -195,8 +195,8 @@ def intake(follower: Follower, said: set[int]) -> Intake | None:
         case = Case(routine.pool, follower.with_misses(class_facts(routine, one, facts)))
         found, case = follower.followed(case, routine.events)
         acts.append([*found, (case, Next())])
-    entries = [Block(tuple(one)) for one in without_repetitions(routine.pool, acts)]
-    return Intake(window, unfiled, resting, classes, entries)
+    # What all of them file is filed by each: before the first there may be no token that did.
+    return Intake(window, unfiled, resting, classes, [Block(tuple(one)) for one in acts])
 
 
 def columns(routine: Routine) -> list[Column]:
