@@ -39,8 +39,7 @@ class Mix:
     arithmetic: the share of bare calculations
     mistakes:   the share of calls that fail and are written again, and of questions that have no
                 answer; 0.04 is a good one
-    composed:   the share, of all other questions, of those whose structure is drawn as well, which
-                are then 0.3 of those with something to compute
+    composed:   of all other questions, the share of those whose structure is drawn as well
     digits:     how long numbers are that may be of any length, fewest and most
     seed:       the same seed makes the same set
     """

@@ -97,7 +97,7 @@ def train(
     step = run.load(adapted, optimiser)
     adapted, optimiser = accelerator.prepare(adapted, optimiser)
     if accelerator.device.type == "cuda":
-        compile_blocks(adapted)
+        compile_blocks(accelerator.unwrap_model(adapted))
     learn(adapted, optimiser, lessons, config, run, step, on_report)
     return finished(accelerator, adapted, markers, out)
 
