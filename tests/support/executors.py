@@ -7,29 +7,40 @@ from dataclasses import dataclass
 
 from hypothesis import strategies as st
 
-from curta.compiler import Graph, Node, equals, select
+from curta.compiler import Graph, Node, at_least, equals, select
 from tests.support.random_graphs import OPERATIONS, Pick
 
 LENGTH = 5
 """Instructions of a program; the last one is not executed: the place goes back to the first."""
 OPERATION_NAMES = [f"op{number}" for number in range(16)]
 SAID = [f"say{number}" for number in range(64)]
+ASIDE = [f"aside{number}" for number in range(64)]
 
 
 @dataclass(frozen=True)
 class Words:
-    """What an operation may compute from: what was said last, its number, its place."""
+    """What an operation may compute from: what was said last, its number, its place; and what was
+    said aside last.
+    """
 
     value: Node
     operation: Node
     place: Node
+    aside: Node
 
 
-def executor(results: Callable[[Graph, Words], Sequence[Node]], low: int, high: int) -> Graph:
+Results = Callable[[Graph, Words], Sequence[Node]]
+"""What operations result in, by their numbers."""
+
+
+def executor(results: Results, low: int, high: int, asides: Results | None = None) -> Graph:
     """A machine of one register. The first five tokens are a program, repeated for ever; what an
     operation results in is said, and promised to be in low..high.
+
+    If there are `asides` for the first operations, they say two tokens each: one aside, which
+    moves nothing, and their result.
     """
-    graph = Graph([*OPERATION_NAMES, *SAID, "again"])
+    graph = Graph([*OPERATION_NAMES, *SAID, "again", *ASIDE])
     is_operation = graph.is_token(*OPERATION_NAMES)
     operation = graph.feature("operation", {name: n for n, name in enumerate(OPERATION_NAMES)})
     size = graph.running_sum(is_operation)
@@ -38,17 +49,31 @@ def executor(results: Callable[[Graph, Words], Sequence[Node]], low: int, high: 
     graph.assume(place, 0, LENGTH - 1)
     key = select(is_operation, size - 1, -1)
     now = graph.lookup(query=place, key=key, value=operation, missing=0)
-    said = graph.feature("said", {name: number for number, name in enumerate(SAID)})
-    elsewhere = 1 - graph.is_token(*SAID)
-    value = graph.lookup(query=graph.constant(0), key=elsewhere, value=said, missing=0)
-    found = results(graph, Words(value, now, place))
-    gated = (graph.gate(equals(now, number), one) for number, one in enumerate(found))
-    result = sum(gated, graph.constant(0))
-    graph.assume(result, low, high)
+    words = Words(last_of(graph, SAID), now, place, last_of(graph, ASIDE))
+
+    def result_of(found: Sequence[Node]) -> Node:
+        gated = (graph.gate(equals(now, number), one) for number, one in enumerate(found))
+        return graph.assume(sum(gated, graph.constant(0)), low, high)
+
+    result = result_of(results(graph, words))
     jumps = equals(place, LENGTH - 1)
-    graph.emit(SAID, result, when=1 - jumps)
+    speaks = 1 - jumps
+    if asides is not None:
+        found = asides(graph, words)
+        asks = graph.gate(1 - at_least(now, len(found)), 1 - graph.is_token(*ASIDE))
+        before = graph.gate(speaks, asks)
+        graph.emit(ASIDE, result_of(found), when=before)
+        speaks = speaks - before
+    graph.emit(SAID, result, when=speaks)
     graph.emit_token("again", when=jumps)
     return graph
+
+
+def last_of(graph: Graph, tokens: Sequence[str]) -> Node:
+    """The number of the last of these tokens that there was."""
+    number = graph.feature("said", {name: number for number, name in enumerate(tokens)})
+    elsewhere = 1 - graph.is_token(*tokens)
+    return graph.lookup(query=graph.constant(0), key=elsewhere, value=number, missing=0)
 
 
 def adder(operations: int = 16, *, array: bool = False) -> Graph:
@@ -72,18 +97,27 @@ def adder(operations: int = 16, *, array: bool = False) -> Graph:
     return executor(results, -3, 60)
 
 
+SIGNS = st.sampled_from([-1, 1])
+
+
 @st.composite
 def executors(draw: st.DrawFn) -> Graph:
-    """One whose operations are random graphs of the words and of each other's results."""
+    """One whose operations are random graphs of the words and of each other's results, some of
+    them with promises about sums, which may be broken before anything is said.
+    """
 
-    def results(graph: Graph, words: Words) -> list[Node]:
-        nodes = [words.value, words.value, words.operation, words.place]
+    def some(graph: Graph, words: Words) -> list[Node]:
+        nodes = [words.value, words.value, words.aside, words.operation, words.place]
+        nodes.append(graph.is_token(*draw(st.sampled_from([SAID, SAID[::2], ASIDE]))))
         pick: Pick = lambda: draw(st.sampled_from(nodes))  # noqa: E731
         for _ in range(draw(st.integers(4, 10))):
             nodes.append(draw(st.sampled_from(OPERATIONS))(draw, graph, pick))
+        for low in draw(st.lists(st.integers(-4, 2), max_size=2)):
+            graph.assume(graph.running_sum(pick()) * draw(SIGNS) + draw(SIGNS), low, 2**20)
         return [draw(st.sampled_from(nodes)) for _ in range(draw(st.integers(2, 6)))]
 
-    return executor(results, -(2**20), 2**20)
+    asides = some if draw(st.booleans()) else None
+    return executor(some, -(2**20), 2**20, asides)
 
 
 programs = st.lists(st.integers(0, 6), min_size=LENGTH, max_size=LENGTH)

@@ -7,7 +7,7 @@ of such tokens is taken in by code of its own.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from curta.compiler.numbers import Number
@@ -85,18 +85,20 @@ class Follower:
                 low, high = case.range(left)
                 proved = event.low <= low and high <= event.high
                 after = case.learned(left, event.low, event.high)
-                if not (proved or self.is_still(event.total, still)):
+                if not (proved or self.was_checked(event, still)):
                     return [(case, replace(event, total=left))], after
                 return [], after
         return [], case
 
-    def is_still(self, promised: Sum, still: set[ValueId]) -> bool:
-        """Whether a sum is of totals that did not grow: it was checked at the token before."""
-        for value, _ in promised.without_constant.terms:
-            if value not in still:
-                return False
-            assert isinstance(self.pool.definition(value), Total)
-        return True
+    def was_checked(self, event: Check, still: set[ValueId]) -> bool:
+        """Whether it is of totals that did not grow: the token before has checked it, and before
+        the first all are zero, which keeps the promise.
+        """
+        totals = [value for value, _ in event.total.without_constant.terms]
+        if not still.issuperset(totals):
+            return False
+        assert all(isinstance(self.pool.definition(value), Total) for value in totals)
+        return event.low <= event.total.added <= event.high
 
 
 def promised(routine: Routine, facts: Facts) -> Case:
@@ -138,18 +140,22 @@ def asked_keys(case: Case, routine: Routine) -> dict[int, Asked]:
     return found
 
 
-def without_repetitions(pool: Pool, classes: list[Acts]) -> list[Acts]:
-    """Without filing what every token of a stretch files: the token before has filed it."""
-    for rows in {act.rows for acts in classes for _, act in acts if isinstance(act, Filing)}:
-        filed = [
+def without_repetitions(pool: Pool, classes: list[Acts], used: Collection[int]) -> list[Acts]:
+    """Without filing what every token of a stretch files: the token before has filed it. Rows that
+    are `used` are filled later.
+    """
+    filed = {act.rows for acts in classes for _, act in acts if isinstance(act, Filing)}
+    for rows in filed.difference(used):
+        filings = [
             [a for _, a in acts if isinstance(a, Filing) and a.rows == rows] for acts in classes
         ]
         fixed = all(
             a.key.constant is not None and all(t.constant is not None for _, t in a.members)
-            for acts in filed
+            for acts in filings
             for a in acts
         )
-        if fixed and pool.rows[rows].kind != "nearest" and all(acts == filed[0] for acts in filed):
+        same = fixed and all(acts == filings[0] for acts in filings)
+        if same and pool.rows[rows].kind != "nearest":
             classes = [
                 [(c, a) for c, a in acts if not (isinstance(a, Filing) and a.rows == rows)]
                 for acts in classes

@@ -45,6 +45,7 @@ from curta.engine.native.values import (
     FetchedKey,
     FetchedValue,
     Parameter,
+    Pool,
     PositionValue,
     Rises,
     Steps,
@@ -77,6 +78,10 @@ class Exact(Case):
 
     So a value that was fetched is known by what was asked, and may be kept from token to token.
     """
+
+    def __init__(self, pool: Pool, facts: Facts) -> None:
+        # What is found out of such a look-up is not known in cases beside this one.
+        super().__init__(pool, replace(facts, hits=dict(facts.hits)))
 
     def evaluated(self, number: ValueId) -> Sum:
         definition = self.pool.entries[number].definition
@@ -148,7 +153,7 @@ class Places:
         """What is done with a token up to the border, by class, and what is known there."""
         events = self.routine.events[: self.border]
         taken = [self.follower.followed(Case(self.pool, facts), events) for facts in self.facts]
-        acts = without_repetitions(self.pool, [acts for acts, _ in taken])
+        acts = without_repetitions(self.pool, [acts for acts, _ in taken], self.open)
         return list(zip(acts, (case for _, case in taken), strict=True))
 
     def arriving(self) -> tuple[list[int], Case]:
@@ -399,12 +404,23 @@ class Places:
         return Moment(moment.depth, case, (case, *moment.taken[1:]), counted)
 
     @property
+    def open(self) -> list[int]:
+        """Rows that are begun before the border, and filled behind it."""
+        behind = self.routine.events[self.border :]
+        filled = {e.rows for e in behind if isinstance(e, Filing) and not e.opens}
+        begun = filled - {e.rows for e in behind if isinstance(e, Filing) and e.opens}
+        return sorted(n for n in begun if not self.pool.rows[n].by_position)
+
+    @property
     def uncounted(self) -> list[ValueId]:
-        """Totals of which it is not the token alone that says by how much they grow."""
+        """Totals of which it is not the token alone that says by how much they grow, and before the
+        border.
+        """
         return [
             event.total
-            for event in self.routine.events
-            if isinstance(event, Growth) and numbers_over(self.routine, event.addend, [0]) is None
+            for number, event in enumerate(self.routine.events)
+            if isinstance(event, Growth)
+            and (number >= self.border or numbers_over(self.routine, event.addend, [0]) is None)
         ]
 
     @property
@@ -437,6 +453,10 @@ class Places:
             for rule in self.routine.rules
         ]
 
+    def can_be_guarded(self, filing: Filing) -> bool:
+        """Whether it is one comparison that a look-up does not find what is filed."""
+        return filing.key.constant is not None and self.pool.rows[filing.rows].kind != "nearest"
+
     def follow(
         self, moment: Moment, event: Event, still: set[ValueId], guarded: bool
     ) -> tuple[Acts, Moment]:
@@ -450,7 +470,7 @@ class Places:
         for _, act in acts:
             if isinstance(act, Growth) and act.total == self.counter:
                 return acts, self.moved(replace(moment, case=case), act.addend)
-            if guarded and isinstance(act, Filing) and act.key.constant is not None:
+            if guarded and isinstance(act, Filing) and self.can_be_guarded(act):
                 continue
             change = self.changes.of(act)
             if not self.changes.stay(self.query.terms, change):

@@ -270,15 +270,12 @@ class PlacesWriter(CodeWriter):
         """
         kept = set[int]()
         for _, act in acts:
-            if isinstance(act, Filing) and not self.pool.rows[act.rows].by_position:
-                key = act.key.constant
-                if key is None:
-                    continue
-                kept.add(act.rows)
-                asked = [n for n in sorted(scope.rows) if self.pool.look_ups[n].rows == act.rows]
-                lines += [
-                    f"if (query{n} == {integer(key)}u) goto leave;" for n in asked if act.opens
-                ]
+            if not isinstance(act, Filing) or not self.places.can_be_guarded(act):
+                continue
+            kept.add(act.rows)
+            key = integer(act.key.constant or 0)
+            asked = [n for n in sorted(scope.rows) if self.pool.look_ups[n].rows == act.rows]
+            lines += [f"if (query{n} == {key}u) goto leave;" for n in asked if act.opens]
         return kept
 
     def staying(self, scope: Scope, change: Change) -> Scope:

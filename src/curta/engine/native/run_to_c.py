@@ -96,7 +96,7 @@ class RunWriter(CodeWriter):
         return [
             "static int64_t run(State *s, int32_t first, int32_t *said, int64_t count) {",
             *section("begin", self.templates.begin()),
-            f"Run run = {{said, next, end, {', '.join(kept)}}};",
+            f"Run run = {{said, next, end, {', '.join([*kept, *self.open()])}}};",
             "int how = ELSEWHERE;",
             "while (!how) {",
             "const int32_t *const before = run.next;",
@@ -115,15 +115,22 @@ class RunWriter(CodeWriter):
         yield from (f"total{n}" for n in self.totals)
         yield from (f"before{n}" for n in self.places.uncounted)
 
+    def open(self) -> dict[str, str]:
+        """The rows that a token begins before the border and fills behind it, and their types."""
+        return {f"filed{number}": f"Row{number}" for number in self.places.open}
+
     def frame_of_units(self, units: int) -> list[str]:
         shared = ["#define SHARED static"]
         if units > 1:
             hidden = '#define SHARED __attribute__((visibility("hidden")))'
             shared = [f"#define UNITS {units}", "#ifdef UNIT", hidden, "#else", *shared, "#endif"]
-        members = f"int32_t *said, *next, *end; int64_t {', '.join(self.kept())};"
+        members = [
+            f"int32_t *said, *next, *end; int64_t {', '.join(self.kept())};",
+            *(f"{kind} *{name};" for name, kind in self.open().items()),
+        ]
         return [
             *shared,
-            f"typedef struct {{ {members} }} Run;",
+            f"typedef struct {{ {' '.join(members)} }} Run;",
             *(f"SHARED int unit{number}(State *s, Run *run);" for number in range(units)),
         ]
 
@@ -144,6 +151,7 @@ class RunWriter(CodeWriter):
             "(void)token, (void)said, (void)position;",
             *(f"int64_t {name} = run->{name};" for name in kept),
             *self.templates.rows(),
+            *(f"{name} = run->{name};" for name in self.open()),
             "dispatch: {",
             "if (s->exhausted || next > end || !is_here(s, to)) goto give_up;",
             "int64_t fields[FIELDS];",
@@ -156,7 +164,7 @@ class RunWriter(CodeWriter):
             "give_up: how = GIVES_UP; goto out;",
             "leave: how = LEAVES;",
             "out: run->next = next;",
-            *(f"run->{name} = {name};" for name in kept),
+            *(f"run->{name} = {name};" for name in [*kept, *self.open()]),
             "return how;",
             "}\n",
         ]
