@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 import curta.engine.native.selector as selector
 from curta.compiler import Graph, Model, Node, compile
 from curta.compiler.model import load_model
-from curta.engine import Engine, load, native_level
+from curta.engine import Engine, hot, load, native_level
 from curta.engine.model_cache import cached_source
 from curta.engine.native.emit import model_to_c
 from curta.engine.native_level import Native
@@ -67,6 +67,30 @@ def same_outcome(model: Model, prompt: Sequence[int], count: int) -> Outcome:
     return general
 
 
+SAMPLED = 150
+"""Tokens that are looked at before there is code for places."""
+
+
+def outcome_of_places(model: Model, prompt: Sequence[int], count: int) -> Outcome:
+    """What is said where code for places is made as soon as may be; without the last chunk if that
+    ends with an error.
+    """
+    said: list[int] = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("CURTA_PLACES", "now")
+        patch.setattr(hot, "SAMPLED_NOW", SAMPLED)
+        patch.setattr(hot, "WINDOW_NOW", SAMPLED)
+        session = Native(model).session()
+        try:
+            following = session.take(np.array(prompt, dtype=np.int32))
+            while len(said) < count:
+                said += session.generate(following, 2 * SAMPLED).tolist()
+                following = session.feed(said[-1])
+        except RegionError as error:
+            return said, str(error)
+    return said[:count], None
+
+
 @given(graphs(), st.lists(st.integers(0, len(TOKENS) - 1), min_size=1, max_size=8))
 @settings(
     deadline=None,
@@ -92,15 +116,19 @@ def test_random_programs(graph: Graph, prompt: list[int]) -> None:
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
 )
 def test_random_operations(graph: Graph, program: list[int], then: list[int]) -> None:
+    """In code for all programs, and for the one that is executed."""
     try:
-        model = compile(graph, max_tokens=256)
+        model = compile(graph, max_tokens=1024)
     except CertificateError:
         return
     note(f"{graph.operations}")
     prompt = [*program, *then]
     with all_are_programs():
         assume(SPECIALISED in model_to_c(model))
-        general = same_outcome(model, prompt, 200)
+        general = same_outcome(model, prompt, 900)
+        if len(general[0]) > 2 * SAMPLED:
+            said, error = outcome_of_places(model, prompt, 900)
+            assert (said, error) == (general[0][: len(said)], general[1])
     said, error = outcome(load(model, "evaluate"), prompt, 30)
     assert general[0][:30] == said
     assert error is None or general[1] is not None
