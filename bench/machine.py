@@ -57,12 +57,13 @@ PROGRAMS = (
     Program("occlusion, 12 lines (f64)", "occlusion.c"),
     Program("collatz (i64)", "collatz64.c"),
 )
-LONG = Program("nbody, 1,200 steps", "nbody.c", ("1200",))
+STEPS = (3, 30, 300, 3_000, 30_000)
+"""Of the planets: from ten thousand to a hundred million tokens."""
 
 
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("--quick", action="store_true", help="one round, and no long run")
+    options.add_argument("--quick", action="store_true", help="one round, and no longer runs")
     options.add_argument("--rounds", type=int, default=5)
     options.add_argument(
         "--level", default="native", help="of curta; 'reference' is no transformer"
@@ -85,7 +86,7 @@ def main() -> None:
     show_curta(measured, rounds)
     show_engines(measured, rounds, engines)
     if not chosen.quick:
-        show_long_run(chosen.level)
+        show_scaling(chosen.level, rounds)
 
 
 # -- measuring ---------------------------------------------
@@ -155,15 +156,13 @@ def run_curta(request: dict[str, Any]) -> dict[str, Any]:
     from curta import Machine
 
     one_core()
-    progress: list[tuple[int, float, int]] = []
     run = Machine(request["level"]).run(
         Path(request["wasm"]).read_bytes(),
         stdin=request["stdin"].encode(),
         args=request["args"],
         name=request["name"],
-        on_progress=lambda now: progress.append((now.tokens, now.seconds, now.memory_bytes)),
     )
-    return told(run, progress)
+    return told(run)
 
 
 def run_baked(request: dict[str, Any]) -> dict[str, Any]:
@@ -182,10 +181,10 @@ def run_baked(request: dict[str, Any]) -> dict[str, Any]:
     run = load_baked(path).run(
         stdin=request["stdin"].encode(), args=request["args"], name=request["name"]
     )
-    return told(run, [])
+    return told(run)
 
 
-def told(run: Run, progress: list[tuple[int, float, int]]) -> dict[str, Any]:
+def told(run: Run) -> dict[str, Any]:
     return {
         "stdout": run.stdout.decode(),
         "seconds": run.seconds,
@@ -194,7 +193,6 @@ def told(run: Run, progress: list[tuple[int, float, int]]) -> dict[str, Any]:
         "tokens": run.figures.generated,
         "core": run.figures.instructions,
         "memory": run.figures.memory_bytes,
-        "progress": progress,
     }
 
 
@@ -312,42 +310,35 @@ def show_engines(measured: dict[Program, Rounds], rounds: int, engines: Sequence
     )
 
 
-def show_long_run(level: str) -> None:
-    """Does it become slower, and what does a token cost in memory?"""
-    result = started("curta", LONG, level)
-    progress = [(result["prompt"], 0.0, 0), *result["progress"]]
-    first = rate(progress, result["prompt"], result["prompt"] + MILLION)
-    last = rate(progress, progress[-1][0] - MILLION, progress[-1][0])
-    tokens = result["prompt"] + result["tokens"]
+def show_scaling(level: str, rounds: int) -> None:
+    """Does a run become slower, and what does a token cost in memory?"""
+    rows = []
+    for steps in STEPS:
+        planets = Program(f"nbody, {steps:,} steps", "nbody.c", (str(steps),))
+        runs = [started("curta", planets, level) for _ in range(rounds)]
+        tokens = runs[0]["prompt"] + runs[0]["tokens"]
+        rows.append(
+            [
+                planets.name,
+                f"{runs[0]['prompt']:,} + {runs[0]['tokens']:,}",
+                spread([tokens / run["seconds"] / MILLION for run in runs]),
+                f"{runs[0]['memory'] / 2**20:,.1f}",
+                f"{runs[0]['memory'] / tokens:.1f}",
+                f"{max(run['peak'] for run in runs) / 2**20:,.0f}",
+            ]
+        )
     print_table(
-        "A long run",
+        f"Runs of four decades of lengths: median of {rounds} rounds (smallest-largest)",
         [
             "program",
-            "tokens",
-            "million tok/s, first million",
-            "last million",
-            "of the first",
+            "tokens: prompt + generated",
+            "million tok/s",
+            "state, MiB",
             "bytes/token",
+            "peak MiB",
         ],
-        [
-            [
-                LONG.name,
-                f"{tokens:,}",
-                f"{first:.2f}",
-                f"{last:.2f}",
-                f"{last / first:.0%}",
-                f"{result['memory'] / tokens:.1f}",
-            ]
-        ],
+        rows,
     )
-
-
-def rate(progress: list[Any], start: int, end: int) -> float:
-    """Million tokens a second between two lengths of the conversation, roughly."""
-    inside = [(tokens, seconds) for tokens, seconds, _ in progress if start <= tokens <= end]
-    if len(inside) < 2:
-        return float("nan")
-    return (inside[-1][0] - inside[0][0]) / max(inside[-1][1] - inside[0][1], 1e-9) / MILLION
 
 
 if __name__ == "__main__":
