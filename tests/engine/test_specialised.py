@@ -31,6 +31,7 @@ from tests.support.executors import (
     adder,
     executor,
     executors,
+    later,
     programs,
 )
 from tests.support.random_graphs import TOKENS, graphs
@@ -67,28 +68,32 @@ def same_outcome(model: Model, prompt: Sequence[int], count: int) -> Outcome:
     return general
 
 
-SAMPLED = 150
-"""Tokens that are looked at before there is code for places."""
+Conversation = tuple[list[list[int]], str | None]
 
 
-def outcome_of_places(model: Model, prompt: Sequence[int], count: int) -> Outcome:
-    """What is said where code for places is made as soon as may be; without the last chunk if that
-    ends with an error.
-    """
-    said: list[int] = []
+def conversation(engine: Native, prompt: Sequence[int], heard: Sequence[int]) -> Conversation:
+    """What is said by and by, while something is heard now and then, and the error that ends it."""
+    session, said = engine.session(), list[list[int]]()
+    try:
+        following = session.take(np.array(prompt, dtype=np.int32))
+        for number in range(6):
+            said.append(session.generate(following, 200).tolist())
+            following = session.feed(said[-1][-1])
+            if heard and number % 2:
+                following = session.take(np.array(heard, dtype=np.int32))
+    except RegionError as error:
+        return said, str(error)
+    return said, None
+
+
+@contextmanager
+def places_at_once() -> Iterator[None]:
+    """Code for places is made as soon as may be."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("CURTA_PLACES", "now")
-        patch.setattr(hot, "SAMPLED_NOW", SAMPLED)
-        patch.setattr(hot, "WINDOW_NOW", SAMPLED)
-        session = Native(model).session()
-        try:
-            following = session.take(np.array(prompt, dtype=np.int32))
-            while len(said) < count:
-                said += session.generate(following, 2 * SAMPLED).tolist()
-                following = session.feed(said[-1])
-        except RegionError as error:
-            return said, str(error)
-    return said[:count], None
+        patch.setattr(hot, "SAMPLED_NOW", 150)
+        patch.setattr(hot, "WINDOW_NOW", 150)
+        yield
 
 
 @given(graphs(), st.lists(st.integers(0, len(TOKENS) - 1), min_size=1, max_size=8))
@@ -109,29 +114,32 @@ def test_random_programs(graph: Graph, prompt: list[int]) -> None:
     assert general[0] == outcome(load(model, "evaluate"), prompt, 40)[0]
 
 
-@given(executors(), programs, st.sampled_from([[], [20], [21, 22]]))
+@given(executors(), programs, st.sampled_from([[], [20], [21, 22], [81], [20, 85]]), later)
 @settings(
     deadline=None,
     max_examples=draws(8),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
 )
-def test_random_operations(graph: Graph, program: list[int], then: list[int]) -> None:
+def test_random_operations(
+    graph: Graph, program: list[int], then: list[int], heard: list[int]
+) -> None:
     """In code for all programs, and for the one that is executed."""
     try:
-        model = compile(graph, max_tokens=1024)
+        model = compile(graph, max_tokens=2048)
     except CertificateError:
         return
     note(f"{graph.operations}")
     prompt = [*program, *then]
     with all_are_programs():
         assume(SPECIALISED in model_to_c(model))
-        general = same_outcome(model, prompt, 900)
-        if len(general[0]) > 2 * SAMPLED:
-            said, error = outcome_of_places(model, prompt, 900)
-            assert (said, error) == (general[0][: len(said)], general[1])
+        general = conversation(Native(model, specialise=False), prompt, heard)
+        assert conversation(Native(model), prompt, heard) == general
+        if len(general[0]) > 1:
+            with places_at_once():
+                assert conversation(Native(model), prompt, heard) == general
     said, error = outcome(load(model, "evaluate"), prompt, 30)
-    assert general[0][:30] == said
-    assert error is None or general[1] is not None
+    begun = outcome(Native(model, specialise=False), prompt, 30)
+    assert (said, error is None) == (begun[0], begun[1] is None)
 
 
 @pytest.mark.parametrize("back", [1, 2, 4, 7])

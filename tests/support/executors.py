@@ -15,17 +15,20 @@ LENGTH = 5
 OPERATION_NAMES = [f"op{number}" for number in range(16)]
 SAID = [f"say{number}" for number in range(64)]
 ASIDE = [f"aside{number}" for number in range(64)]
+OPERATIONS_WITH = {(n, with_n): f"op{n} {with_n}" for n in range(7) for with_n in range(1, 4)}
+"""Operations that have an operand of their own, by their number and that."""
 
 
 @dataclass(frozen=True)
 class Words:
-    """What an operation may compute from: what was said last, its number, its place; and what was
-    said aside last.
+    """What an operation may compute from: what was said last, its number, its place, its operand;
+    and what was said aside last.
     """
 
     value: Node
     operation: Node
     place: Node
+    operand: Node
     aside: Node
 
 
@@ -40,16 +43,21 @@ def executor(results: Results, low: int, high: int, asides: Results | None = Non
     If there are `asides` for the first operations, they say two tokens each: one aside, which
     moves nothing, and their result.
     """
-    graph = Graph([*OPERATION_NAMES, *SAID, "again", *ASIDE])
-    is_operation = graph.is_token(*OPERATION_NAMES)
-    operation = graph.feature("operation", {name: n for n, name in enumerate(OPERATION_NAMES)})
+    graph = Graph([*OPERATION_NAMES, *SAID, "again", *ASIDE, *OPERATIONS_WITH.values()])
+    is_operation = graph.is_token(*OPERATION_NAMES, *OPERATIONS_WITH.values())
+    numbers = {name: number for number, name in enumerate(OPERATION_NAMES)}
+    numbers |= {name: number for (number, _), name in OPERATIONS_WITH.items()}
+    operation = graph.feature("operation", numbers)
+    operand = graph.feature("operand", {name: n for (_, n), name in OPERATIONS_WITH.items()})
     size = graph.running_sum(is_operation)
     moved = graph.feature("moved", {**dict.fromkeys(SAID, 1), "again": 1 - LENGTH})
     place = graph.running_sum(moved)
     graph.assume(place, 0, LENGTH - 1)
     key = select(is_operation, size - 1, -1)
-    now = graph.lookup(query=place, key=key, value=operation, missing=0)
-    words = Words(last_of(graph, SAID), now, place, last_of(graph, ASIDE))
+    now, given = (
+        graph.lookup(query=place, key=key, value=one, missing=0) for one in (operation, operand)
+    )
+    words = Words(last_of(graph, SAID), now, place, given, last_of(graph, ASIDE))
 
     def result_of(found: Sequence[Node]) -> Node:
         gated = (graph.gate(equals(now, number), one) for number, one in enumerate(found))
@@ -107,7 +115,7 @@ def executors(draw: st.DrawFn) -> Graph:
     """
 
     def some(graph: Graph, words: Words) -> list[Node]:
-        nodes = [words.value, words.value, words.aside, words.operation, words.place]
+        nodes = [words.value, words.value, words.aside, words.operand, words.operation, words.place]
         nodes.append(graph.is_token(*draw(st.sampled_from([SAID, SAID[::2], ASIDE]))))
         pick: Pick = lambda: draw(st.sampled_from(nodes))  # noqa: E731
         for _ in range(draw(st.integers(4, 10))):
@@ -120,4 +128,8 @@ def executors(draw: st.DrawFn) -> Graph:
     return executor(some, -(2**20), 2**20, asides)
 
 
-programs = st.lists(st.integers(0, 6), min_size=LENGTH, max_size=LENGTH)
+FIRST_WITH = len(OPERATION_NAMES) + len(SAID) + 1 + len(ASIDE)
+operations = st.integers(0, 6) | st.integers(FIRST_WITH, FIRST_WITH + len(OPERATIONS_WITH) - 1)
+programs = st.lists(operations, min_size=LENGTH, max_size=LENGTH)
+later = st.lists(operations | st.integers(16, FIRST_WITH - 1), max_size=4)
+"""Tokens that somebody says between what a machine says."""
