@@ -27,13 +27,14 @@ from curta.engine.native.values import (
 @dataclass(frozen=True)
 class Change:
     """What is not what it was: values at every token, totals that grew, rows that were filed, rows
-    of which one was begun, whose values come later.
+    of which one was begun, whose values come later. Look-ups that are spared find what they found.
     """
 
     totals: frozenset[ValueId] = frozenset()
     rows: frozenset[int] = frozenset()
     begun: frozenset[int] = frozenset()
     token: bool = False
+    spared: frozenset[int] = frozenset()
 
 
 class Changes:
@@ -103,6 +104,7 @@ class Changes:
         filed = change.rows | change.begun if key else change.rows
         by_position = self.pool.rows[asked.rows].by_position
         touched = change.token if by_position else asked.rows in filed
+        touched = touched and number not in change.spared
         return not touched and self.stay(asked.query.terms, change)
 
     def is_untouched(self, value: ValueId, change: Change) -> bool:

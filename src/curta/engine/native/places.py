@@ -458,11 +458,11 @@ class Places:
         return filing.key.constant is not None and self.pool.rows[filing.rows].kind != "nearest"
 
     def follow(
-        self, moment: Moment, event: Event, still: set[ValueId], guarded: bool
+        self, moment: Moment, event: Event, still: set[ValueId], guarded: frozenset[int]
     ) -> tuple[Acts, Moment]:
         """What is left of an event, and what is known behind it.
 
-        If guarded, nobody asks for what is filed under a number.
+        Guarded look-ups do not ask for what is filed under a number.
         """
         if isinstance(event, Filing) and event.rows not in self.filed:
             return [], moment
@@ -470,9 +470,9 @@ class Places:
         for _, act in acts:
             if isinstance(act, Growth) and act.total == self.counter:
                 return acts, self.moved(replace(moment, case=case), act.addend)
-            if guarded and isinstance(act, Filing) and self.can_be_guarded(act):
-                continue
             change = self.changes.of(act)
+            if guarded and isinstance(act, Filing) and self.can_be_guarded(act):
+                change = replace(change, spared=guarded)
             if not self.changes.stay(self.query.terms, change):
                 raise NotWorthItError
             if change != Change():

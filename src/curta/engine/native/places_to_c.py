@@ -233,8 +233,9 @@ class PlacesWriter(CodeWriter):
     def take_in(self, moment: Moment, number: int, scope: Scope) -> list[str]:
         places, acts, still = self.places, Acts(), set[ValueId]()
         arrives = number in places.ending
+        guarded = frozenset[int]() if arrives else frozenset(scope.rows)
         for event in places.routine.events[: places.border]:
-            found, moment = places.follow(moment, event, still, guarded=not arrives)
+            found, moment = places.follow(moment, event, still, guarded)
             acts += found
         lines, blocks = list[str](), 0
         if arrives:
