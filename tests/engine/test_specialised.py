@@ -331,12 +331,21 @@ def test_what_is_nearest_is_asked_again_behind_every_token_of_an_instruction() -
     assert said[:30] == outcome(load(model, "evaluate"), [0, 2, 3, 1, 0], 30)[0]
 
 
-def test_the_first_token_of_a_prompt_files_what_all_of_it_file(tmp_path: Path) -> None:
-    """A graph that `executors` drew: what a token finds depends on what the first one filed."""
-    packed = Path(__file__).with_name("one_filing_for_all.safetensors.xz").read_bytes()
+@pytest.mark.parametrize(
+    ("name", "prompt", "stops"),
+    [
+        # What a token finds depends on what the first one of the prompt filed.
+        ("one_filing_for_all", [6, 3, 0, 5, 0, 21, 22], False),
+        # A promise about what was said aside, which nothing else asks for in an instruction.
+        ("one_that_asks_for_what_nobody_reads", [0, 4, 145, 0, 3], True),
+    ],
+)
+def test_graphs_that_were_drawn_once(
+    name: str, prompt: list[int], stops: bool, tmp_path: Path
+) -> None:
+    packed = Path(__file__).with_name(f"{name}.safetensors.xz").read_bytes()
     (tmp_path / "model.safetensors").write_bytes(lzma.decompress(packed))
     model = load_model(tmp_path / "model.safetensors")
-    prompt = [6, 3, 0, 5, 0, 21, 22]
     with all_are_programs():
-        said, _ = same_outcome(model, prompt, 50)
-    assert said == outcome(load(model, "evaluate"), prompt, 50)[0]
+        said, error = same_outcome(model, prompt, 50)
+    assert (said, error is not None) == (outcome(load(model, "evaluate"), prompt, 50)[0], stops)
