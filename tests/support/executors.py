@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from hypothesis import strategies as st
 
-from curta.compiler import Graph, Node, at_least, equals, select
+from curta.compiler import Graph, Node, at_least, back, equals, remainder_of, select
 from tests.support.random_graphs import OPERATIONS, Pick
 
 LENGTH = 5
@@ -15,6 +15,7 @@ LENGTH = 5
 OPERATION_NAMES = [f"op{number}" for number in range(16)]
 SAID = [f"say{number}" for number in range(64)]
 ASIDE = [f"aside{number}" for number in range(64)]
+DIGIT = 64
 OPERATIONS_WITH = {(n, with_n): f"op{n} {with_n}" for n in range(7) for with_n in range(1, 4)}
 """Operations that have an operand of their own, by their number and that."""
 
@@ -36,12 +37,15 @@ Results = Callable[[Graph, Words], Sequence[Node]]
 """What operations result in, by their numbers."""
 
 
-def executor(results: Results, low: int, high: int, asides: Results | None = None) -> Graph:
+def executor(
+    results: Results, low: int, high: int, asides: Results | None = None, *, wide: bool = False
+) -> Graph:
     """A machine of one register. The first five tokens are a program, repeated for ever; what an
     operation results in is said, and promised to be in low..high.
 
     If there are `asides` for the first operations, they say two tokens each: one aside, which
-    moves nothing, and their result.
+    moves nothing, and their result. If the register is `wide`, all do: its upper digit, and the
+    lower one.
     """
     graph = Graph([*OPERATION_NAMES, *SAID, "again", *ASIDE, *OPERATIONS_WITH.values()])
     is_operation = graph.is_token(*OPERATION_NAMES, *OPERATIONS_WITH.values())
@@ -57,7 +61,10 @@ def executor(results: Results, low: int, high: int, asides: Results | None = Non
     now, given = (
         graph.lookup(query=place, key=key, value=one, missing=0) for one in (operation, operand)
     )
-    words = Words(last_of(graph, SAID), now, place, given, last_of(graph, ASIDE))
+    lower = number_among(graph, SAID)
+    upper = DIGIT * back(1, number_among(graph, ASIDE)) if wide else 0
+    aside = last_of(graph, ASIDE, number_among(graph, ASIDE))
+    words = Words(last_of(graph, SAID, upper + lower), now, place, given, aside)
 
     def result_of(found: Sequence[Node]) -> Node:
         gated = (graph.gate(equals(now, number), one) for number, one in enumerate(found))
@@ -66,7 +73,12 @@ def executor(results: Results, low: int, high: int, asides: Results | None = Non
     result = result_of(results(graph, words))
     jumps = equals(place, LENGTH - 1)
     speaks = 1 - jumps
-    if asides is not None:
+    if wide:
+        before = graph.gate(speaks, 1 - graph.is_token(*ASIDE))
+        graph.emit_quotient(ASIDE, result, DIGIT, when=before)
+        result = remainder_of(result, DIGIT, DIGIT * DIGIT - 1)
+        speaks = speaks - before
+    elif asides is not None:
         found = asides(graph, words)
         asks = graph.gate(1 - at_least(now, len(found)), 1 - graph.is_token(*ASIDE))
         before = graph.gate(speaks, asks)
@@ -77,11 +89,15 @@ def executor(results: Results, low: int, high: int, asides: Results | None = Non
     return graph
 
 
-def last_of(graph: Graph, tokens: Sequence[str]) -> Node:
-    """The number of the last of these tokens that there was."""
-    number = graph.feature("said", {name: number for number, name in enumerate(tokens)})
+def number_among(graph: Graph, tokens: Sequence[str]) -> Node:
+    """Which of these tokens the current one is."""
+    return graph.feature("said", {name: number for number, name in enumerate(tokens)})
+
+
+def last_of(graph: Graph, tokens: Sequence[str], value: Node) -> Node:
+    """What a value was at the last of these tokens that there was."""
     elsewhere = 1 - graph.is_token(*tokens)
-    return graph.lookup(query=graph.constant(0), key=elsewhere, value=number, missing=0)
+    return graph.lookup(query=graph.constant(0), key=elsewhere, value=value, missing=0)
 
 
 def adder(operations: int = 16, *, array: bool = False) -> Graph:
@@ -124,8 +140,13 @@ def executors(draw: st.DrawFn) -> Graph:
             graph.assume(graph.running_sum(pick()) * draw(SIGNS) + draw(SIGNS), low, 2**20)
         return [draw(st.sampled_from(nodes)) for _ in range(draw(st.integers(2, 6)))]
 
-    asides = some if draw(st.booleans()) else None
-    return executor(some, -(2**20), 2**20, asides)
+    match draw(st.integers(0, 2)):
+        case 0:
+            return executor(some, -(2**20), 2**20)
+        case 1:
+            return executor(some, -(2**20), 2**20, some)
+        case _:
+            return executor(some, 0, DIGIT * DIGIT - 1, wide=True)
 
 
 FIRST_WITH = len(OPERATION_NAMES) + len(SAID) + 1 + len(ASIDE)
