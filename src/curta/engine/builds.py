@@ -8,6 +8,7 @@ by the prompt that the run began with.
 from __future__ import annotations
 
 import json
+import os
 import pickle
 import sys
 from collections import Counter
@@ -230,6 +231,8 @@ def places_of(request: Request, kit: Kit) -> list[Place]:
 # -- by another process ---------------------------------------------------------------------------
 
 
+BESIDE = 10
+"""How much later it gets a processor's time."""
 NOTHING_TO_ADD = 3
 """How the other process ends if it can add nothing to what there is."""
 
@@ -248,6 +251,10 @@ def begin(request: Request) -> subprocess.Popen[bytes]:
 
 
 def main() -> None:
-    """What the other process does: a request is on its input."""
+    """What the other process does: a request is on its input. The run goes first where they share
+    processors.
+    """
+    if hasattr(os, "nice"):
+        os.nice(BESIDE)
     request = pickle.load(sys.stdin.buffer)
     sys.exit(0 if make(request) else NOTHING_TO_ADD)
