@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import pickle
+import signal
 import sys
 from collections import Counter
 from collections.abc import Iterable
@@ -238,16 +239,28 @@ NOTHING_TO_ADD = 3
 
 
 def begin(request: Request) -> subprocess.Popen[bytes]:
-    """Have another process make what is requested, and keep it."""
+    """Have another process make what is requested, and keep it; `stop` ends it."""
     import subprocess
 
     command = [sys.executable, "-c", "from curta.engine.builds import main; main()"]
     nothing = subprocess.DEVNULL
-    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=nothing, stderr=nothing)
+    process = subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=nothing, stderr=nothing, process_group=0
+    )
     assert process.stdin is not None
     with suppress(OSError), process.stdin as given:
         pickle.dump(request, given)
     return process
+
+
+def stop(process: subprocess.Popen[bytes]) -> None:
+    """End it, and the compiler that works for it."""
+    if process.poll() is None:
+        if hasattr(os, "killpg"):
+            os.killpg(process.pid, signal.SIGKILL)
+        else:
+            process.kill()
+        process.wait()
 
 
 def main() -> None:

@@ -234,7 +234,7 @@ class Warming:
                 self.arrived(builds.make(self.request))
         else:
             self.process = builds.begin(self.request)
-            atexit.register(stop, self.process)
+            atexit.register(builds.stop, self.process)
 
     def collect(self, process: subprocess.Popen[bytes]) -> None:
         """Use code that another process makes, when it is there."""
@@ -308,10 +308,4 @@ class Warming:
 
     def stop(self) -> None:
         if self.process is not None:
-            stop(self.process)
-
-
-def stop(process: subprocess.Popen[bytes]) -> None:
-    if process.poll() is None:
-        process.kill()
-        process.wait()
+            builds.stop(self.process)
