@@ -15,6 +15,9 @@ LENGTH = 5
 OPERATION_NAMES = [f"op{number}" for number in range(16)]
 SAID = [f"say{number}" for number in range(64)]
 ASIDE = [f"aside{number}" for number in range(64)]
+JUMPS = [f"jump{number}" for number in range(5)]
+JUMPING = 6
+"""The operation that jumps: up to two instructions back, or on."""
 DIGIT = 64
 OPERATIONS_WITH = {(n, with_n): f"op{n} {with_n}" for n in range(7) for with_n in range(1, 4)}
 """Operations that have an operand of their own, by their number and that."""
@@ -38,23 +41,30 @@ Results = Callable[[Graph, Words], Sequence[Node]]
 
 
 def executor(
-    results: Results, low: int, high: int, asides: Results | None = None, *, wide: bool = False
+    results: Results,
+    low: int,
+    high: int,
+    asides: Results | None = None,
+    *,
+    wide: bool = False,
+    turns: Results | None = None,
 ) -> Graph:
     """A machine of one register. The first five tokens are a program, repeated for ever; what an
     operation results in is said, and promised to be in low..high.
 
     If there are `asides` for the first operations, they say two tokens each: one aside, which
     moves nothing, and their result. If the register is `wide`, all do: its upper digit, and the
-    lower one.
+    lower one. If there are `turns`, one operation jumps as far as the first of them says.
     """
-    graph = Graph([*OPERATION_NAMES, *SAID, "again", *ASIDE, *OPERATIONS_WITH.values()])
+    graph = Graph([*OPERATION_NAMES, *SAID, "again", *ASIDE, *OPERATIONS_WITH.values(), *JUMPS])
     is_operation = graph.is_token(*OPERATION_NAMES, *OPERATIONS_WITH.values())
     numbers = {name: number for number, name in enumerate(OPERATION_NAMES)}
     numbers |= {name: number for (number, _), name in OPERATIONS_WITH.items()}
     operation = graph.feature("operation", numbers)
     operand = graph.feature("operand", {name: n for (_, n), name in OPERATIONS_WITH.items()})
     size = graph.running_sum(is_operation)
-    moved = graph.feature("moved", {**dict.fromkeys(SAID, 1), "again": 1 - LENGTH})
+    ways = {name: number - len(JUMPS) // 2 for number, name in enumerate(JUMPS)}
+    moved = graph.feature("moved", {**dict.fromkeys(SAID, 1), "again": 1 - LENGTH, **ways})
     place = graph.running_sum(moved)
     graph.assume(place, 0, LENGTH - 1)
     key = select(is_operation, size - 1, -1)
@@ -73,6 +83,10 @@ def executor(
     result = result_of(results(graph, words))
     jumps = equals(place, LENGTH - 1)
     speaks = 1 - jumps
+    if turns is not None:
+        turn = graph.gate(speaks, equals(now, JUMPING))
+        graph.emit(JUMPS, turns(graph, words)[0], when=turn)
+        speaks = speaks - turn
     if wide:
         before = graph.gate(speaks, 1 - graph.is_token(*ASIDE))
         graph.emit_quotient(ASIDE, result, DIGIT, when=before)
@@ -140,13 +154,14 @@ def executors(draw: st.DrawFn) -> Graph:
             graph.assume(graph.running_sum(pick()) * draw(SIGNS) + draw(SIGNS), low, 2**20)
         return [draw(st.sampled_from(nodes)) for _ in range(draw(st.integers(2, 6)))]
 
+    turns = some if draw(st.booleans()) else None
     match draw(st.integers(0, 2)):
         case 0:
-            return executor(some, -(2**20), 2**20)
+            return executor(some, -(2**20), 2**20, turns=turns)
         case 1:
-            return executor(some, -(2**20), 2**20, some)
+            return executor(some, -(2**20), 2**20, some, turns=turns)
         case _:
-            return executor(some, 0, DIGIT * DIGIT - 1, wide=True)
+            return executor(some, 0, DIGIT * DIGIT - 1, wide=True, turns=turns)
 
 
 FIRST_WITH = len(OPERATION_NAMES) + len(SAID) + 1 + len(ASIDE)
