@@ -11,6 +11,7 @@ from curta.errors import DataError
 class Drawing:
     """Questions that a router is trained on; for validation there are a quarter as many.
 
+    block:    of the language model, behind which the residual stream is read
     wordings: that ask for an operation
     stories:  that tell of one
     others:   texts with numbers where nothing is to be computed
@@ -18,10 +19,11 @@ class Drawing:
     seed:     the same seed draws the same
     """
 
-    wordings: int = 420
-    stories: int = 132
-    others: int = 260
-    beyond: int = 130
+    block: int = 16
+    wordings: int = 1032
+    stories: int = 369
+    others: int = 627
+    beyond: int = 248
     seed: int = 7
 
     def __post_init__(self) -> None:
@@ -69,9 +71,23 @@ class Asking:
 class RouterTraining:
     """How a router is trained.
 
-    penalties:    on squared weights, of which one is chosen
+    inner:     width of what it makes of the stream
+    epochs:    passes through all training texts
+    rate:      of learning, at its highest
+    decay:     of weights
+    dropout:   share of features that are not shown
+    hidden:    share of positions that are not shown
+    smoothing: of the operation that is wanted
+    seed:      of weights, and of the order of texts
     false_routes: share of validation texts without anything to compute that may fire
     """
 
-    penalties: tuple[int, ...] = (300, 2000)
+    inner: int = 32
+    epochs: int = 24
+    rate: float = 2e-3
+    decay: float = 0.05
+    dropout: float = 0.1
+    hidden: float = 0.05
+    smoothing: float = 0.05
+    seed: int = 0
     false_routes: float = 0.005

@@ -72,7 +72,7 @@ class Question:
 @cache
 def wordings() -> tuple[Wording, ...]:
     """All lines, those of `delegate` behind them; each belongs to one split."""
-    found = [each for file in FILES for each in wordings_of(file)]
+    found = [each for kind in FILES for each in wordings_of(kind)]
     for number, template in enumerate(templates()):
         first = example(template, 0, 0, (1, 4))
         nothing = template.category == NEGATIVE
@@ -83,16 +83,18 @@ def wordings() -> tuple[Wording, ...]:
     return tuple(found)
 
 
-def wordings_of(file: Kind) -> Iterator[Wording]:
-    """The lines of a file, each kind of them split by itself."""
-    text = (files(__package__) / "texts" / f"{file}.txt").read_text(encoding="utf-8")
-    lines = [line.partition(" ") for line in text.splitlines() if not line.startswith("#")]
-    for mark in dict.fromkeys(mark for mark, _, _ in lines):
-        own = [words for other, _, words in lines if other == mark]
-        operation = None if mark in NO_OPERATION else Operation(mark[0])
-        for number, split in enumerate(splits(len(own), f"{SPLIT_SEED} {file} {mark}")):
-            name, kind = f"{file} {mark} {number}", NO_OPERATION.get(mark, file)
-            yield Wording(name, kind, split, operation, own[number], mark.endswith("m"))
+def wordings_of(folder: Kind) -> Iterator[Wording]:
+    """The lines of the files of a folder, each kind of them split by itself."""
+    for file in sorted((files(__package__) / "texts" / folder).iterdir(), key=lambda it: it.name):
+        text = file.read_text(encoding="utf-8")
+        lines = [line.partition(" ") for line in text.splitlines() if not line.startswith("#")]
+        title = f"{folder}/{file.name.removesuffix('.txt')}".removesuffix("/first")
+        for mark in dict.fromkeys(mark for mark, _, _ in lines):
+            own = [words for other, _, words in lines if other == mark]
+            operation = None if mark in NO_OPERATION else Operation(mark[0])
+            for number, split in enumerate(splits(len(own), f"{SPLIT_SEED} {title} {mark}")):
+                name, kind = f"{title} {mark} {number}", NO_OPERATION.get(mark, folder)
+                yield Wording(name, kind, split, operation, own[number], mark.endswith("m"))
 
 
 def splits(count: int, seed: str) -> list[Split]:

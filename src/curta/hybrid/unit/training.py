@@ -1,76 +1,100 @@
-"""Training a router on kept features: a linear system, so there is nothing to descend, and no seed.
+"""Training a router on kept features, by gradient descent.
 
-    W = (X'X + penalty)^-1 X'Y       X: what is read, and 1; Y: 1 for what is right, 0 for the rest
+    loss = cross entropy of the operation, and where there is one, of which number is the first
+           operand and which the second; of a division, of which one says how many decimals, if any
 
-Every pair of layers and every penalty is solved; the one with the least squared error on validation
-wordings, which no training text has, stays. The threshold is the least with which false routes of
-validation are as few as asked for.
+The learning rate rises and falls once; texts of like length make a batch. The threshold is the
+least with which false routes of validation wordings, which no training text has, are as few as
+asked for.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
-from itertools import product
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import one_hot
+from torch.nn.functional import cross_entropy
+from torch.optim.lr_scheduler import OneCycleLR
 
 from curta.hybrid.unit.arithmetic import Operation
 from curta.hybrid.unit.config import RouterTraining
 from curta.hybrid.unit.features import Features, Label
-from curta.hybrid.unit.router import OPERATIONS, Decision, Layers, Readings, Role, Router
+from curta.hybrid.unit.router import OPERATIONS, Decision, Reading, Role, Router
+
+BATCH = 64
+DIVISION = OPERATIONS.index(Operation.DIVISION)
 
 
-def systems(
-    router: Router, readings: Readings, labels: Sequence[Label]
-) -> list[tuple[Tensor, Tensor, nn.Linear]]:
-    """What each map is given and should give; parts count where there is an operation."""
-    of_text, of_numbers = router.inputs(readings)
-    operations = torch.tensor([each.operation for each in labels])
-    parts = torch.tensor([part for each in labels for part in each.parts])
-    asking = (operations > 0).repeat_interleave(torch.tensor(readings.counts))
-    return [
-        (of_text, one_hot(operations, len(OPERATIONS)).float(), router.operation),
-        (of_numbers[asking], one_hot(parts[asking], 4).float(), router.part),
-    ]
+def loss(scores: tuple[Tensor, Tensor], labels: Sequence[Label], smoothing: float) -> Tensor:
+    """See above."""
+    operations, parts = scores
+    wanted = torch.tensor([each.operation for each in labels])
+    total = cross_entropy(operations, wanted, label_smoothing=smoothing)
+    asking = [at for at, each in enumerate(labels) if each.operation]
+    for part in (Role.FIRST, Role.SECOND):
+        if asking:
+            where = torch.tensor([labels[at].parts.index(part) for at in asking])
+            total = total + cross_entropy(parts[asking, :, part], where)
+    dividing = [at for at in asking if labels[at].operation == DIVISION]
+    if dividing:
+        scored = parts[dividing, :, Role.PLACES]
+        none = scored.new_zeros(len(scored), 1)
+        where = torch.tensor([places(labels[at], scored.shape[1]) for at in dividing])
+        total = total + cross_entropy(torch.cat([scored, none], dim=1), where)
+    return total
 
 
-@torch.no_grad()
-def solved(given: Tensor, wanted: Tensor, penalty: float, into: nn.Linear) -> None:
-    """The linear map with the least squared error and penalty."""
-    with_one = torch.cat([given, torch.ones(len(given), 1)], dim=1).double()
-    system = with_one.T @ with_one
-    system.diagonal().add_(penalty)
-    weights = torch.linalg.solve(system, with_one.T @ wanted.double()).float()
-    into.weight.copy_(weights[:-1].T)
-    into.bias.copy_(weights[-1])
+def places(label: Label, none: int) -> int:
+    """Which number says how many decimals."""
+    return label.parts.index(Role.PLACES) if Role.PLACES in label.parts else none
 
 
-def trained(readings: Readings, labels: Sequence[Label], penalty: float) -> Router:
+def batches(readings: Sequence[Reading], drawn: random.Random) -> Iterator[list[int]]:
+    """Rows of like length together, in random order."""
+    lengths = [len(each.stream) + 6 * drawn.random() for each in readings]
+    order = sorted(range(len(readings)), key=lambda at: lengths[at])
+    found = [order[begin : begin + BATCH] for begin in range(0, len(order), BATCH)]
+    drawn.shuffle(found)
+    yield from found
+
+
+def trained(readings: Sequence[Reading], labels: Sequence[Label], config: RouterTraining) -> Router:
     """One router."""
-    router = Router(readings.text.shape[1])
-    router.standardise(readings)
-    for given, wanted, into in systems(router, readings, labels):
-        solved(given, wanted, penalty, into)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(config.seed)
+        return descended(readings, labels, config)
+
+
+def descended(
+    readings: Sequence[Reading], labels: Sequence[Label], config: RouterTraining
+) -> Router:
+    """The same, with torch's random numbers as they are."""
+    stream = torch.cat([each.stream for each in readings]).float()
+    mean, scale = stream.mean(0), 1 / (stream.std(0) + 1e-3)
+    readings = [replace(each, stream=(each.stream.float() - mean) * scale) for each in readings]
+    router = Router(len(mean), config.inner, dropout=config.dropout)
+    matrices = [each for each in router.parameters() if each.dim() > 1]
+    vectors = [each for each in router.parameters() if each.dim() == 1]
+    groups = [{"params": matrices}, {"params": vectors, "weight_decay": 0.0}]
+    optimiser = torch.optim.AdamW(groups, config.rate, weight_decay=config.decay)
+    steps = config.epochs * math.ceil(len(readings) / BATCH)
+    schedule = OneCycleLR(optimiser, config.rate, steps + 1, pct_start=0.15)
+    drawn = random.Random(config.seed)
+    for _ in range(config.epochs):
+        for rows in batches(readings, drawn):
+            optimiser.zero_grad()
+            scores = router([readings[at] for at in rows], config.hidden)
+            torch.autograd.backward(loss(scores, [labels[at] for at in rows], config.smoothing))
+            nn.utils.clip_grad_norm_(router.parameters(), 1.0)
+            optimiser.step()
+            schedule.step()
+    router.mean.copy_(mean)
+    router.scale.copy_(scale)
     return router.eval()
-
-
-@torch.no_grad()
-def error(router: Router, readings: Readings, labels: Sequence[Label]) -> float:
-    """The squared error of both maps, on average."""
-    return sum(
-        float(((into(given) - wanted) ** 2).sum(1).mean())
-        for given, wanted, into in systems(router, readings, labels)
-    )
-
-
-def pairs(layers: Sequence[int]) -> list[Layers]:
-    """What might be read: the text in the later half, numbers not behind it."""
-    late = layers[len(layers) // 2 :]
-    return [Layers(text, numbers) for text, numbers in product(late, layers) if numbers <= text]
 
 
 def threshold(decisions: Sequence[Decision], labels: Sequence[Label], share: float) -> float:
@@ -84,14 +108,13 @@ def threshold(decisions: Sequence[Decision], labels: Sequence[Label], share: flo
 
 @dataclass(frozen=True)
 class Trained:
-    """A router, how it is to be used, and how it did on validation.
+    """A router, how sure it has to be, and how it did on validation.
 
     right: share of validation texts with an operation that are routed rightly in all
     false: share of the others that fire
     """
 
     router: Router
-    layers: Layers
     threshold: float
     right: float
     false: float
@@ -102,18 +125,16 @@ def train(
     validation: tuple[Features, Sequence[Label]],
     config: RouterTraining,
 ) -> Trained:
-    """Choose layers and penalty, then a threshold."""
-    tried: list[tuple[float, Router, Layers]] = []
-    for pair in pairs(training[0].layers):
-        ours, others = ((kept.readings(pair), labels) for kept, labels in (training, validation))
-        for penalty in config.penalties:
-            router = trained(*ours, penalty)
-            tried.append((error(router, *others), router, pair))
-    _, router, layers = min(tried, key=lambda each: each[0])
-    readings, labels = validation[0].readings(layers), validation[1]
-    limit = threshold(router.decide(readings, -math.inf), labels, config.false_routes)
-    right, false = judged(router.decide(readings, limit), labels)
-    return Trained(router, layers, limit, right, false)
+    """A router and its threshold; texts without two numbers never fire, and are left out."""
+    (ours, labels), (others, wanted) = (
+        zip(*((reading, label) for reading, label in zip(kept.readings(), known, strict=True)
+              if len(reading.numbers) > 1), strict=True)
+        for kept, known in (training, validation)
+    )  # fmt: skip
+    router = trained(ours, labels, config)
+    limit = threshold(router.decide(others, -math.inf), wanted, config.false_routes)
+    right, false = judged(router.decide(others, limit), wanted)
+    return Trained(router, limit, right, false)
 
 
 def judged(decisions: Sequence[Decision], labels: Sequence[Label]) -> tuple[float, float]:
