@@ -68,14 +68,11 @@ def run(options: Options) -> int:
             options.model, origin, options.drawing, out, options.device, on_progress=progress.show
         )
         training, validation = ((read, [label(one) for one in asked]) for read, asked in parts)
-        trained = train(training, validation, options.training)
-    settings = Settings(options.model, origin, options.drawing.block, trained.threshold)
-    write_unit(out, trained.router, settings)
+        router, threshold, right, false = train(training, validation, options.training)
+    settings = Settings(options.model, origin, options.drawing.block, threshold)
+    write_unit(out, router, settings)
     if options.regressing:
         found = regressing.train(parts[0])
-        write_unit(out / "regressing", trained.router, settings)
+        write_unit(out / "regressing", router, settings)
         regressing.save(found, out / "regressing")
-    report = Report(
-        options.out, trained.router.weights, trained.threshold, trained.right, trained.false
-    )
-    return options.show(report)
+    return options.show(Report(options.out, router.weights, threshold, right, false))

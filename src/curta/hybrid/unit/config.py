@@ -51,12 +51,12 @@ class Asking:
     beyond:           with something to compute that a unit does not
     """
 
-    seen: int = 105
-    held_out: int = 195
-    stories_seen: int = 44
-    stories_held_out: int = 64
+    seen: int = 516
+    held_out: int = 343
+    stories_seen: int = 123
+    stories_held_out: int = 86
     texts: int = 1000
-    beyond: int = 78
+    beyond: int = 71
 
     @property
     def questions(self) -> dict[str, int]:
@@ -77,17 +77,15 @@ class RouterTraining:
     decay:     of weights
     dropout:   share of features that are not shown
     hidden:    share of positions that are not shown
-    smoothing: of the operation that is wanted
     seed:      of weights, and of the order of texts
     false_routes: share of validation texts without anything to compute that may fire
     """
 
     inner: int = 32
-    epochs: int = 24
+    epochs: int = 20
     rate: float = 2e-3
-    decay: float = 0.05
-    dropout: float = 0.1
-    hidden: float = 0.05
-    smoothing: float = 0.05
+    decay: float = 0.5
+    dropout: float = 0.3
+    hidden: float = 0.1
     seed: int = 0
-    false_routes: float = 0.005
+    false_routes: float = 0.01

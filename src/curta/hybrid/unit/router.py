@@ -3,13 +3,13 @@
 It is given the stream behind one block at every position of a text, where a number is one position
 (its last token), however many digits it has. A linear map makes the stream narrow; two blocks of
 attention, which unlike the model's look both ways, tell each position what stands around it. At
-the last position it says what is to be done (one of four operations, or nothing), and at each
-number what part that plays. Which of a text's numbers are the operands is so a matter of *where*
-they stand; what they are is read from the tokens, never from the residual.
+the last position, and from the mean of all, it says what is to be done (one of four operations, or
+nothing), and at each number what part that plays. Which of a text's numbers are the operands is so
+a matter of *where* they stand; what they are is read from the tokens, never from the residual.
 
     x         = P [(stream - mean) * scale] + N [is a number]
     x         = x + attention(norm x), x + MLP(norm x)      twice; no position is in the future
-    operation = A norm x, at the last position              of nothing, +, -, *, /: the likeliest
+    operation = A [norm x at the last position, its mean]   of nothing, +, -, *, /: the likeliest
     part      = B norm x, at each number                    how well it is first, second, decimals
     it fires if 1 - probability(nothing) is at least the threshold and there are two numbers
 """
@@ -179,7 +179,7 @@ class Router(nn.Module):
         self.is_number = nn.Parameter(torch.zeros(inner))
         self.blocks = nn.ModuleList(Block(inner, dropout) for _ in range(2))
         self.norm = nn.LayerNorm(inner)
-        self.operation = nn.Linear(inner, len(OPERATIONS))
+        self.operation = nn.Linear(2 * inner, len(OPERATIONS))
         self.part = nn.Linear(inner, Role.NONE)
         self.dropout = nn.Dropout(dropout)
 
@@ -202,7 +202,7 @@ class Router(nn.Module):
         is_number = torch.zeros(counts.shape, device=stream.device)
         is_number[rows.expand_as(numbers)[there], numbers[there]] = 1
         x = ((stream - self.mean) * self.scale).clamp(-LIMIT, LIMIT)
-        x = self.dropout(self.narrow(x)) + is_number[..., None] * self.is_number
+        x = self.dropout(self.narrow(self.dropout(x))) + is_number[..., None] * self.is_number
         last = lengths - 1
         if hidden:
             shown = (torch.rand(counts.shape, device=stream.device) >= hidden) | (is_number > 0)
@@ -212,7 +212,8 @@ class Router(nn.Module):
             x = block(x, counts)
         x = self.norm(x)
         parts = self.part(x[rows, numbers]).masked_fill(~there[..., None], -1e9)
-        return self.operation(x[rows[:, 0], last]), parts
+        mean = (x * counts[..., None]).sum(1) / counts.sum(1, keepdim=True)
+        return self.operation(torch.cat([x[rows[:, 0], last], mean], dim=1)), parts
 
     @torch.no_grad()
     def decide(self, readings: Sequence[Reading], threshold: float) -> list[Decision]:

@@ -1,7 +1,7 @@
 """Training a router on kept features, by gradient descent.
 
     loss = cross entropy of the operation, and where there is one, of which number is the first
-           operand and which the second; of a division, of which one says how many decimals, if any
+           operand and which the second; of a division, which one says how many decimals, or none
 
 The learning rate rises and falls once; texts of like length make a batch. The threshold is the
 least with which false routes of validation wordings, which no training text has, are as few as
@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import chain
 
 import torch
 from torch import Tensor, nn
@@ -26,69 +27,50 @@ from curta.hybrid.unit.features import Features, Label
 from curta.hybrid.unit.router import OPERATIONS, Decision, Reading, Role, Router
 
 BATCH = 64
-DIVISION = OPERATIONS.index(Operation.DIVISION)
+ASKING = range(1, len(OPERATIONS))
+DIVIDING = (OPERATIONS.index(Operation.DIVISION),)
 
 
-def loss(scores: tuple[Tensor, Tensor], labels: Sequence[Label], smoothing: float) -> Tensor:
+def loss(scores: tuple[Tensor, Tensor], labels: Sequence[Label]) -> Tensor:
     """See above."""
     operations, parts = scores
-    wanted = torch.tensor([each.operation for each in labels])
-    total = cross_entropy(operations, wanted, label_smoothing=smoothing)
-    asking = [at for at, each in enumerate(labels) if each.operation]
-    for part in (Role.FIRST, Role.SECOND):
-        if asking:
-            where = torch.tensor([labels[at].parts.index(part) for at in asking])
-            total = total + cross_entropy(parts[asking, :, part], where)
-    dividing = [at for at in asking if labels[at].operation == DIVISION]
-    if dividing:
-        scored = parts[dividing, :, Role.PLACES]
-        none = scored.new_zeros(len(scored), 1)
-        where = torch.tensor([places(labels[at], scored.shape[1]) for at in dividing])
-        total = total + cross_entropy(torch.cat([scored, none], dim=1), where)
+    total = cross_entropy(operations, torch.tensor([each.operation for each in labels]))
+    none = parts.shape[1]
+    parts = torch.cat([parts, parts.new_zeros(len(parts), 1, len(Role) - 1)], dim=1)
+    for part, among in (Role.FIRST, ASKING), (Role.SECOND, ASKING), (Role.PLACES, DIVIDING):
+        rows = [row for row, each in enumerate(labels) if each.operation in among]
+        if rows:
+            own = (labels[row].parts for row in rows)
+            where = [each.index(part) if part in each else none for each in own]
+            total = total + cross_entropy(parts[rows, :, part], torch.tensor(where))
     return total
 
 
-def places(label: Label, none: int) -> int:
-    """Which number says how many decimals."""
-    return label.parts.index(Role.PLACES) if Role.PLACES in label.parts else none
-
-
-def batches(readings: Sequence[Reading], drawn: random.Random) -> Iterator[list[int]]:
+def batches(readings: Sequence[Reading], drawn: random.Random) -> list[list[int]]:
     """Rows of like length together, in random order."""
     lengths = [len(each.stream) + 6 * drawn.random() for each in readings]
     order = sorted(range(len(readings)), key=lambda at: lengths[at])
     found = [order[begin : begin + BATCH] for begin in range(0, len(order), BATCH)]
     drawn.shuffle(found)
-    yield from found
+    return found
 
 
 def trained(readings: Sequence[Reading], labels: Sequence[Label], config: RouterTraining) -> Router:
     """One router."""
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(config.seed)
-        return descended(readings, labels, config)
-
-
-def descended(
-    readings: Sequence[Reading], labels: Sequence[Label], config: RouterTraining
-) -> Router:
-    """The same, with torch's random numbers as they are."""
     stream = torch.cat([each.stream for each in readings]).float()
     mean, scale = stream.mean(0), 1 / (stream.std(0) + 1e-3)
     readings = [replace(each, stream=(each.stream.float() - mean) * scale) for each in readings]
-    router = Router(len(mean), config.inner, dropout=config.dropout)
-    matrices = [each for each in router.parameters() if each.dim() > 1]
-    vectors = [each for each in router.parameters() if each.dim() == 1]
-    groups = [{"params": matrices}, {"params": vectors, "weight_decay": 0.0}]
-    optimiser = torch.optim.AdamW(groups, config.rate, weight_decay=config.decay)
-    steps = config.epochs * math.ceil(len(readings) / BATCH)
-    schedule = OneCycleLR(optimiser, config.rate, steps + 1, pct_start=0.15)
-    drawn = random.Random(config.seed)
-    for _ in range(config.epochs):
-        for rows in batches(readings, drawn):
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(config.seed)
+        router = Router(len(mean), config.inner, dropout=config.dropout)
+        optimiser = torch.optim.AdamW(router.parameters(), config.rate, weight_decay=config.decay)
+        steps = config.epochs * math.ceil(len(readings) / BATCH)
+        schedule = OneCycleLR(optimiser, config.rate, steps + 1, pct_start=0.15)
+        drawn = random.Random(config.seed)
+        for rows in chain.from_iterable(batches(readings, drawn) for _ in range(config.epochs)):
             optimiser.zero_grad()
             scores = router([readings[at] for at in rows], config.hidden)
-            torch.autograd.backward(loss(scores, [labels[at] for at in rows], config.smoothing))
+            torch.autograd.backward(loss(scores, [labels[at] for at in rows]))
             nn.utils.clip_grad_norm_(router.parameters(), 1.0)
             optimiser.step()
             schedule.step()
@@ -106,26 +88,14 @@ def threshold(decisions: Sequence[Decision], labels: Sequence[Label], share: flo
     return max(0.0, math.nextafter(others[allowed], 2.0)) if len(others) > allowed else 0.0
 
 
-@dataclass(frozen=True)
-class Trained:
-    """A router, how sure it has to be, and how it did on validation.
-
-    right: share of validation texts with an operation that are routed rightly in all
-    false: share of the others that fire
-    """
-
-    router: Router
-    threshold: float
-    right: float
-    false: float
-
-
 def train(
     training: tuple[Features, Sequence[Label]],
     validation: tuple[Features, Sequence[Label]],
     config: RouterTraining,
-) -> Trained:
-    """A router and its threshold; texts without two numbers never fire, and are left out."""
+) -> tuple[Router, float, float, float]:
+    """A router, its threshold, and how it did on validation (see `judged`); texts without two
+    numbers never fire, and are left out.
+    """
     (ours, labels), (others, wanted) = (
         zip(*((reading, label) for reading, label in zip(kept.readings(), known, strict=True)
               if len(reading.numbers) > 1), strict=True)
@@ -133,8 +103,7 @@ def train(
     )  # fmt: skip
     router = trained(ours, labels, config)
     limit = threshold(router.decide(others, -math.inf), wanted, config.false_routes)
-    right, false = judged(router.decide(others, limit), wanted)
-    return Trained(router, limit, right, false)
+    return router, limit, *judged(router.decide(others, limit), wanted)
 
 
 def judged(decisions: Sequence[Decision], labels: Sequence[Label]) -> tuple[float, float]:
