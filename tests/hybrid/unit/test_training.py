@@ -20,7 +20,7 @@ from curta.hybrid.unit.config import RouterTraining
 from curta.hybrid.unit.features import Features, features, label
 from curta.hybrid.unit.model import listening, window_of
 from curta.hybrid.unit.numbers import Number, Span, numbers_in
-from curta.hybrid.unit.questions import KINDS, Question, questions, wordings
+from curta.hybrid.unit.questions import KINDS, Question, question, questions, wordings
 from curta.hybrid.unit.router import (
     MOST_NUMBERS,
     MOST_POSITIONS,
@@ -62,6 +62,13 @@ def test_questions_say_which_numbers_are_the_operands(split: Any) -> None:
         assert one.value == expected(one.wording.operation, first, second, places)
         assert all(span in numbers_in(one.text) for span in one.operands)
         assert max(len(first.digits), len(second.digits)) <= 20
+
+
+def test_every_wording_can_be_asked_of_negative_numbers(monkeypatch: Any) -> None:
+    monkeypatch.setattr("curta.hybrid.unit.questions.number_text", lambda drawn, zero=True: "-7")
+    for wording in wordings():
+        if wording.operation and wording.kind == "wordings":
+            assert question(wording, Random(0)).operands
 
 
 def test_texts_without_an_operation_have_numbers() -> None:
@@ -137,7 +144,7 @@ def close(kept: torch.Tensor, stream: torch.Tensor) -> bool:
 
 
 def test_features_are_kept(tmp_path: Any) -> None:
-    read = features(base(), tiny.chat_tokenizer(), ["1 2", "3"])
+    read = features(base(), tiny.chat_tokenizer(), ["1 2", "3"], 1)
     read.save(tmp_path / "kept" / "some.safetensors")
     again = Features.load(tmp_path / "kept" / "some.safetensors")
     for kept, first in zip(again.readings(), read.readings(), strict=True):

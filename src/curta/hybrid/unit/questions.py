@@ -31,7 +31,6 @@ THINGS = (
     "stamps", "marbles", "stickers", "postcards", "shells", "buttons", "pens", "coins", "apples",
     "books", "candles", "balloons", "pencils", "cups", "lemons", "tickets", "bricks", "beads",
 )  # fmt: skip
-FILES: tuple[Kind, ...] = ("wordings", "problems", "others")
 NO_OPERATION: dict[str, Kind] = {"?": "others", "!": "beyond"}
 """What lines are that begin with these marks."""
 SPLIT_SEED = 22
@@ -72,7 +71,7 @@ class Question:
 @cache
 def wordings() -> tuple[Wording, ...]:
     """All lines, those of `delegate` behind them; each belongs to one split."""
-    found = [each for kind in FILES for each in wordings_of(kind)]
+    found = [each for kind in KINDS[:3] for each in wordings_of(kind)]
     for number, template in enumerate(templates()):
         first = example(template, 0, 0, (1, 4))
         nothing = template.category == NEGATIVE
