@@ -32,7 +32,7 @@ from curta.hybrid.unit.arithmetic import Arithmetic, Operation
 from curta.hybrid.unit.model import Settings, UnitModel
 from curta.hybrid.unit.numbers import Number
 from curta.hybrid.unit.questions import integer
-from curta.hybrid.unit.router import Router
+from curta.hybrid.unit.router import Layers, Router
 from report import print_machine, print_table, spread
 
 TEXTS = {
@@ -130,7 +130,7 @@ def with_unit(name: str, folder: str | None) -> UnitModel:
     model = UnitModel.from_pretrained(name, device="cpu")
     config = model.config.get_text_config()
     model.router = Router(config.hidden_size).eval()
-    model.settings = Settings(name, "", config.num_hidden_layers)
+    model.settings = Settings(name, "", Layers(config.num_hidden_layers, 1))
     return model
 
 

@@ -15,7 +15,7 @@ from curta.delegate.evaluation.systems import generator
 from curta.hybrid.unit.arithmetic import Operation
 from curta.hybrid.unit.evaluation import unit_writer
 from curta.hybrid.unit.model import NEVER, Settings, UnitModel
-from curta.hybrid.unit.router import OPERATIONS, Router
+from curta.hybrid.unit.router import OPERATIONS, Layers, Router
 from tests.support.packaged_model import needs_packaged_model
 
 pytestmark = [pytest.mark.slow, needs_packaged_model]
@@ -37,7 +37,7 @@ def unit(loaded: Any, threshold: float) -> UnitModel:
     with torch.no_grad():
         router.operation.weight.zero_()
         router.operation.bias.copy_(scores)
-    return UnitModel(base, tokenizer, router, Settings(block=30, threshold=threshold))
+    return UnitModel(base, tokenizer, router, Settings(layers=Layers(30, 1), threshold=threshold))
 
 
 def inputs(model: UnitModel, texts: list[str]) -> dict[str, torch.Tensor]:

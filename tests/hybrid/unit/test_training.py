@@ -18,18 +18,11 @@ from curta.hybrid.unit import regressing
 from curta.hybrid.unit.arithmetic import Operation, expected
 from curta.hybrid.unit.config import RouterTraining
 from curta.hybrid.unit.features import Features, features, label
-from curta.hybrid.unit.model import listening, window_of
-from curta.hybrid.unit.numbers import Number, Span, numbers_in
+from curta.hybrid.unit.model import listening
+from curta.hybrid.unit.numbers import Number, numbers_in, numbers_of_tokens, pieces_of
 from curta.hybrid.unit.questions import KINDS, Question, question, questions, wordings
-from curta.hybrid.unit.router import (
-    MOST_NUMBERS,
-    MOST_POSITIONS,
-    OPERATIONS,
-    Decision,
-    Role,
-    window,
-)
-from curta.hybrid.unit.training import agrees, threshold, train, trained
+from curta.hybrid.unit.router import OPERATIONS, Decision, Layers, Role
+from curta.hybrid.unit.training import agrees, pairs, threshold, train
 from tests.hybrid.tiny_units import base
 from tests.support import tiny_language_models as tiny
 
@@ -100,42 +93,21 @@ def test_labels_say_where_the_operands_stand() -> None:
 def test_features_are_the_stream_of_a_pass_of_its_own() -> None:
     texts = ["What is 12 plus -7?", "9", "no number", "Take 1 from 2 and 3."]
     tokens = tiny.chat_tokenizer()
-    read = features(base(), tokens, texts, 1, batch=3).readings()
-    assert [len(each.numbers) for each in read] == [2, 1, 0, 3]
+    read = features(base(), tokens, texts, batch=3)
+    assert read.counts == (2, 1, 0, 3)
+    numbers = read.numbers.split(list(read.counts))
     asking = generator(base(), tokens, None)
-    for text, reading in zip(texts, read, strict=True):
+    for at, text in enumerate(texts):
         ids = asking.encoded(asking.asked(text))
-        with torch.no_grad(), listening(base(), [1]) as streams:
+        with torch.no_grad(), listening(base(), (1, 2)) as streams:
             base()(input_ids=torch.tensor([ids]))
-        own = window_of(tokens, ids).reading(streams[1][0])
-        assert reading.numbers == own.numbers
-        assert close(reading.stream, own.stream)
-
-
-def test_all_blocks_are_there_again_when_features_were_read() -> None:
-    features(base(), tiny.chat_tokenizer(), ["1 2"], 1)
-    assert len(base().get_decoder().layers) == 2
-
-
-def test_a_number_is_one_position_however_long_it_is() -> None:
-    spans = [Span(Number("7"), 2, 3), Span(Number("12"), 5, 9)]
-    seen = window(11, spans, breaks=[0])
-    assert seen.positions == (1, 2, 3, 4, 8, 9, 10)
-    assert seen.reading(torch.arange(11)[:, None]).numbers == (1, 4)
-
-
-def test_the_message_with_the_last_number_is_read() -> None:
-    spans = [Span(Number(str(at)), at, at + 1) for at in (1, 5, 7)]
-    seen = window(10, spans, breaks=[0, 3, 9])
-    assert seen.positions == (4, 5, 6, 7, 8, 9)
-    assert seen.spans == tuple(spans[1:])
-
-
-def test_the_end_of_what_is_too_long_is_read() -> None:
-    spans = [Span(Number("1"), at, at + 1) for at in range(0, 600, 20)]
-    seen = window(600, spans, breaks=[])
-    assert len(seen.positions) == MOST_POSITIONS
-    assert seen.spans == tuple(spans[-MOST_NUMBERS:])
+        spans = numbers_of_tokens(pieces_of(tokens, ids))
+        for place, layer in enumerate((1, 2)):
+            stream = streams[layer][0]
+            assert close(read.text[at, place], stream[-1])
+            for number, span in zip(numbers[at], spans, strict=True):
+                assert close(number[0, place], stream[span.end - 1])
+                assert close(number[1, place], stream[span.end])
 
 
 def close(kept: torch.Tensor, stream: torch.Tensor) -> bool:
@@ -144,16 +116,16 @@ def close(kept: torch.Tensor, stream: torch.Tensor) -> bool:
 
 
 def test_features_are_kept(tmp_path: Any) -> None:
-    read = features(base(), tiny.chat_tokenizer(), ["1 2", "3"], 1)
+    read = features(base(), tiny.chat_tokenizer(), ["1 2", "3"])
     read.save(tmp_path / "kept" / "some.safetensors")
     again = Features.load(tmp_path / "kept" / "some.safetensors")
-    for kept, first in zip(again.readings(), read.readings(), strict=True):
-        assert kept.numbers == first.numbers
-        assert torch.equal(kept.stream, first.stream)
+    assert again.layers == (1, 2)
+    assert again.counts == read.counts
+    assert torch.equal(again.text, read.text)
 
 
 def separable(count: int, seed: int) -> tuple[Features, list[Any]]:
-    """Streams whose last position says the operation, and whose numbers say their parts."""
+    """Streams that say what is asked, behind block 2 only; behind block 1 there is noise."""
     drawn = [
         one
         for kind in ("wordings", "others")
@@ -162,40 +134,22 @@ def separable(count: int, seed: int) -> tuple[Features, list[Any]]:
     ]
     torch.manual_seed(seed)
     labels = [label(one) for one in drawn]
-    streams, numbers = [], []
-    for each in labels:
-        own = torch.randn(2 * len(each.parts) + 1, 16)
-        own[-1, each.operation] += 8
-        at = tuple(range(0, len(own) - 1, 2))
-        own[at, [5 + part for part in each.parts]] += 8
-        streams.append(own)
-        numbers.append(at)
-    lengths = tuple(map(len, streams))
-    return Features(torch.cat(streams).half(), lengths, tuple(numbers)), labels
+    text, numbers = torch.randn(len(labels), 2, 16), []
+    for row, each in enumerate(labels):
+        text[row, 1, each.operation] += 8
+        own = torch.randn(len(each.parts), 2, 2, 16)
+        own[range(len(own)), :, 1, list(each.parts)] += 8
+        numbers.append(own)
+    counts = tuple(len(each.parts) for each in labels)
+    return Features((1, 2), text.half(), torch.cat(numbers).half(), counts), labels
 
 
-def test_routers_learn() -> None:
-    config = RouterTraining(inner=16, epochs=30, rate=1e-2)
-    _, _, right, false = train(separable(120, 0), separable(60, 1), config)
-    assert right > 0.9
-    assert false == 0
-
-
-def test_the_same_seed_trains_the_same() -> None:
-    read, labels = separable(40, 0)
-    first, second = (
-        trained(read.readings(), labels, RouterTraining(inner=8, epochs=2)) for _ in range(2)
-    )
-    assert torch.equal(first.narrow.weight, second.narrow.weight)
-
-
-def test_texts_of_a_batch_do_not_see_each_other() -> None:
-    read, labels = separable(20, 0)
-    readings = read.readings()
-    router = trained(readings, labels, RouterTraining(inner=8, epochs=1))
-    together = router.decide(readings, 0.0)
-    alone = [router.decide([each], 0.0)[0] for each in readings]
-    assert [each.operands for each in together] == [each.operands for each in alone]
+def test_routers_learn_and_choose_the_layers_that_say_it() -> None:
+    trained = train(separable(120, 0), separable(60, 1), RouterTraining(penalties=(10,)))
+    assert trained.layers == Layers(2, 2)
+    assert trained.right > 0.9
+    assert trained.false == 0
+    assert pairs((1, 2)) == [Layers(2, 1), Layers(2, 2)]
 
 
 def test_thresholds_let_few_texts_through() -> None:
@@ -229,13 +183,8 @@ def test_what_a_regressor_is_to_say_is_the_number(seed: int) -> None:
 
 def test_a_regressor_learns_digits_that_the_stream_says() -> None:
     asked: list[Question] = list(questions("train", "wordings", 60, 0))
-    stream = torch.zeros(60, 40)
+    text = torch.zeros(60, 2, 40)
     for row, one in enumerate(asked):
-        stream[row, int(one.operands[0].number.digits[-1])] = 5
-    read = Features(stream.half(), (1,) * 60, ((),) * 60)
-    regressor = regressing.train((read, asked), epochs=40)
-    wanted = torch.tensor(
-        [[regressing.slots(span.number) for span in one.operands] for one in asked]
-    )
-    right = (regressor(stream).argmax(-1) == wanted).float().mean()
-    assert right > 0.5
+        text[row, 1, int(one.operands[0].number.digits[-1])] = 5
+    read = Features((1, 2), text.half(), torch.zeros(0, 2, 2, 40).half(), (0,) * 60)
+    assert regressing.train((read, asked), (read, asked), epochs=10).layer == 2

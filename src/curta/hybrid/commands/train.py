@@ -13,7 +13,7 @@ from curta.terminal import AsJson, Progress
 @dataclass(frozen=True)
 class Options(AsJson):
     """Teach a unit when to compute what. The language model stays as it is: its residual stream is
-    read once for every text, and kept in --out; that and training take minutes each.
+    read once for every text, which takes minutes, and kept in --out; training takes seconds.
 
     model:      on the Hub, or a folder
     device:     as cpu or cuda:1 (a GPU if there is one)
@@ -35,6 +35,7 @@ class Report:
 
     unit:      where it is
     weights:   how many numbers were trained or measured
+    text, numbers: behind which blocks the stream is read
     threshold: the probability with which it fires
     right:     of validation questions, the share routed rightly in all
     false:     of validation texts with nothing to compute, the share that fires
@@ -42,6 +43,8 @@ class Report:
 
     unit: str
     weights: int
+    text: int
+    numbers: int
     threshold: float
     right: float
     false: float
@@ -49,7 +52,8 @@ class Report:
     def __str__(self) -> str:
         return (
             f"validation: {self.right:.1%} of questions routed rightly, {self.false:.1%} of other "
-            f"texts fire\nunit: {self.unit} ({self.weights:,} weights)"
+            f"texts fire\nunit: {self.unit} ({self.weights:,} weights; text read behind block "
+            f"{self.text}, numbers behind block {self.numbers})"
         )
 
 
@@ -68,11 +72,16 @@ def run(options: Options) -> int:
             options.model, origin, options.drawing, out, options.device, on_progress=progress.show
         )
         training, validation = ((read, [label(one) for one in asked]) for read, asked in parts)
-        router, threshold, right, false = train(training, validation, options.training)
-    settings = Settings(options.model, origin, options.drawing.block, threshold)
-    write_unit(out, router, settings)
+        trained = train(training, validation, options.training)
+    layers = trained.layers
+    settings = Settings(options.model, origin, layers, trained.threshold)
+    write_unit(out, trained.router, settings)
     if options.regressing:
-        found = regressing.train(parts[0])
-        write_unit(out / "regressing", router, settings)
+        found = regressing.train(*parts)
+        write_unit(out / "regressing", trained.router, settings)
         regressing.save(found, out / "regressing")
-    return options.show(Report(options.out, router.weights, threshold, right, false))
+    report = Report(
+        options.out, trained.router.weights, layers.text, layers.numbers, trained.threshold,
+        trained.right, trained.false,
+    )  # fmt: skip
+    return options.show(report)

@@ -11,7 +11,6 @@ from curta.errors import DataError
 class Drawing:
     """Questions that a router is trained on; for validation there are a quarter as many.
 
-    block:    of the language model, behind which the residual stream is read
     wordings: that ask for an operation
     stories:  that tell of one
     others:   texts with numbers where nothing is to be computed
@@ -19,7 +18,6 @@ class Drawing:
     seed:     the same seed draws the same
     """
 
-    block: int = 16
     wordings: int = 1032
     stories: int = 369
     others: int = 627
@@ -71,21 +69,9 @@ class Asking:
 class RouterTraining:
     """How a router is trained.
 
-    inner:     width of what it makes of the stream
-    epochs:    passes through all training texts
-    rate:      of learning, at its highest
-    decay:     of weights
-    dropout:   share of features that are not shown
-    hidden:    share of positions that are not shown
-    seed:      of weights, and of the order of texts
+    penalties:    on squared weights, of which one is chosen
     false_routes: share of validation texts without anything to compute that may fire
     """
 
-    inner: int = 32
-    epochs: int = 20
-    rate: float = 2e-3
-    decay: float = 0.5
-    dropout: float = 0.3
-    hidden: float = 0.1
-    seed: int = 0
-    false_routes: float = 0.01
+    penalties: tuple[int, ...] = (300, 2000)
+    false_routes: float = 0.005

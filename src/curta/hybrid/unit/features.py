@@ -1,16 +1,15 @@
 """What routers are trained on: questions, and the residual stream of a frozen model behind them.
 
 The stream is read once and kept in a folder. One pass for each text; what all texts begin with (a
-chat's system message) is passed once. Of every text the stream behind one block is kept, at all
-positions that a router reads.
+chat's system message) is passed once. Of every text the stream is kept at its last token, and at
+the last token of each number and the one behind it, behind each of some blocks.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from functools import cache, partial
@@ -20,50 +19,52 @@ from typing import Any
 import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor
-from torch.nn.utils.rnn import pad_sequence
 
 from curta.delegate import models
 from curta.delegate.data import data_set
 from curta.delegate.data.example import Example
 from curta.delegate.evaluation.systems import generator
-from curta.hybrid.unit.arithmetic import Operation
 from curta.hybrid.unit.config import Drawing
-from curta.hybrid.unit.model import listening, window_of
-from curta.hybrid.unit.numbers import numbers_in
+from curta.hybrid.unit.model import listening
+from curta.hybrid.unit.numbers import numbers_in, numbers_of_tokens, pieces_of
 from curta.hybrid.unit.questions import KINDS, Question, Split, questions
-from curta.hybrid.unit.router import MOST_NUMBERS, OPERATIONS, Reading, Role
+from curta.hybrid.unit.router import MOST_NUMBERS, OPERATIONS, Layers, Readings, Role, beside
+
+CANDIDATES = 8
+"""Places in the language model, evenly apart, that are read; two of them are chosen."""
 
 
 @dataclass(frozen=True)
 class Features:
-    """Of some texts, one behind another.
+    """Of some texts; what belongs to their numbers is in one row, text by text.
 
-    stream:  [positions, width]
-    lengths: how many positions each text has
-    numbers: which of a text's positions are numbers, for each
+    layers:    behind which blocks
+    text:      [texts, layers, width]
+    numbers:   [numbers, 2, layers, width]: at the last token, and behind it
+    counts:    how many numbers each text has
     """
 
-    stream: Tensor
-    lengths: tuple[int, ...]
-    numbers: tuple[tuple[int, ...], ...]
+    layers: tuple[int, ...]
+    text: Tensor
+    numbers: Tensor
+    counts: tuple[int, ...]
 
-    def readings(self) -> list[Reading]:
-        """Text by text."""
-        own = self.stream.split(list(self.lengths))
-        return [Reading(*each) for each in zip(own, self.numbers, strict=True)]
+    def readings(self, layers: Layers) -> Readings:
+        """What a router that reads these layers is given."""
+        text, numbers = (self.layers.index(each) for each in (layers.text, layers.numbers))
+        return Readings(self.text[:, text], self.numbers[:, :, numbers].flatten(1), self.counts)
 
     def save(self, file: Path) -> None:
+        tensors = {"text": self.text, "numbers": self.numbers}
+        tensors |= {"layers": torch.tensor(self.layers), "counts": torch.tensor(self.counts)}
         file.parent.mkdir(parents=True, exist_ok=True)
-        rows = [torch.tensor(each, dtype=torch.long) for each in self.numbers]
-        numbers = pad_sequence(rows, True, -1)
-        lengths = torch.tensor(self.lengths)
-        save_file({"stream": self.stream, "lengths": lengths, "numbers": numbers}, file)
+        save_file(tensors, file)
 
     @classmethod
     def load(cls, file: Path) -> Features:
         kept = load_file(file)
-        numbers = (tuple(at for at in row if at >= 0) for row in kept["numbers"].tolist())
-        return cls(kept["stream"], tuple(kept["lengths"].tolist()), tuple(numbers))
+        layers, counts = (tuple(kept[name].tolist()) for name in ("layers", "counts"))
+        return cls(layers, kept["text"], kept["numbers"], counts)
 
 
 Part = tuple[Features, Sequence[Question]]
@@ -94,7 +95,7 @@ def prepare(
         file = folder / "features" / f"{split}.safetensors"
         if not (same and file.is_file()):
             texts, progress = [one.text for one in asked], partial(on_progress, split)
-            features(*language(), texts, drawing.block, on_progress=progress).save(file)
+            features(*language(), texts, on_progress=progress).save(file)
         return Features.load(file), asked
 
     training, validation = part("train", 1), part("valid", 4)
@@ -117,58 +118,54 @@ def write_examples(asked: Sequence[Question], folder: Path) -> None:
 
 @torch.no_grad()
 def features(
-    base: Any, tokenizer: Any, texts: Sequence[str], block: int, *,
+    base: Any, tokenizer: Any, texts: Sequence[str], *,
     batch: int = 16, on_progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> Features:  # fmt: skip
-    """Texts of like length together, padded behind their ends, where no token looks; as far as the
-    block that is read.
-    """
+    """Texts of like length together, padded behind their ends, where no token looks."""
     asking = generator(base, tokenizer, None)
     rows = [asking.encoded(asking.asked(text)) for text in texts]
-    windows = [window_of(tokenizer, row) for row in rows]
+    layers = candidates(base.config.get_text_config().num_hidden_layers)
+    spans = [numbers_of_tokens(pieces_of(tokenizer, row))[-MOST_NUMBERS:] for row in rows]
     shared = alike(rows)
-    decoder, device, memory = base.get_decoder(), base.device, None
-    with shortened(decoder, block), listening(base, [block]) as streams:
-        if shared:
-            begin = torch.tensor([rows[0][:shared]], device=device)
-            memory = decoder(input_ids=begin, use_cache=True).past_key_values
-            before = streams[block][0]
-        found: dict[int, Reading] = {}
-        order = sorted(range(len(rows)), key=lambda at: len(rows[at]))
-        for begin_at in range(0, len(order), batch):
-            own = order[begin_at : begin_at + batch]
-            ends = [torch.tensor(rows[at][shared:]) for at in own]
-            kept = deepcopy(memory)
-            if kept is not None:
-                kept.batch_repeat_interleave(len(own))
-            ids = pad_sequence(ends, batch_first=True).to(device)
-            decoder(input_ids=ids, past_key_values=kept, use_cache=kept is not None)
-            for stream, at in zip(streams[block], own, strict=True):
-                whole = torch.cat([before, stream]) if shared else stream
-                reading = windows[at].reading(whole)
-                found[at] = Reading(reading.stream.half().cpu(), reading.numbers)
-            on_progress(len(found), len(rows))
-    readings = [found[at] for at in range(len(rows))]
-    lengths = tuple(len(each.stream) for each in readings)
-    numbers = tuple(each.numbers for each in readings)
-    return Features(torch.cat([each.stream for each in readings]), lengths, numbers)
-
-
-@contextmanager
-def shortened(decoder: Any, blocks: int) -> Iterator[None]:
-    """A pass through no more than so many blocks."""
-    whole = decoder.layers
-    decoder.layers = whole[:blocks]
-    try:
-        yield
-    finally:
-        decoder.layers = whole
+    decoder, device, kept = base.get_decoder(), base.device, None
+    if shared:
+        begin = torch.tensor([rows[0][:shared]], device=device)
+        kept = decoder(input_ids=begin, use_cache=True).past_key_values
+    found: dict[int, tuple[Tensor, Tensor]] = {}
+    order = sorted(range(len(rows)), key=lambda at: len(rows[at]))
+    for begin_at in range(0, len(order), batch):
+        own = order[begin_at : begin_at + batch]
+        width = len(rows[own[-1]])
+        ids = torch.tensor(
+            [rows[at][shared:] + [0] * (width - len(rows[at])) for at in own], device=device
+        )
+        memory = deepcopy(kept)
+        if memory is not None:
+            memory.batch_repeat_interleave(len(own))
+        with listening(base, layers) as streams:
+            decoder(input_ids=ids, past_key_values=memory, use_cache=memory is not None)
+        stack = torch.stack([streams[layer] for layer in layers], dim=2).half().cpu()
+        for row, at in zip(stack, own, strict=True):
+            last = len(rows[at]) - 1 - shared
+            ends = [beside(span, last + shared) for span in spans[at]]
+            numbers = row[torch.tensor(ends, dtype=torch.long).reshape(-1, 2) - shared]
+            found[at] = row[last].clone(), numbers.clone()
+        on_progress(len(found), len(rows))
+    text, of_numbers = zip(*(found[at] for at in range(len(rows))), strict=True)
+    counts = tuple(map(len, spans))
+    return Features(layers, torch.stack(text), torch.cat(of_numbers), counts)
 
 
 def alike(rows: Sequence[Sequence[int]]) -> int:
     """How many tokens all rows begin with; at least one of each is left."""
     most = min(map(len, rows)) - 1
     return next((at for at in range(most) if len({row[at] for row in rows}) > 1), most)
+
+
+def candidates(blocks: int) -> tuple[int, ...]:
+    """Of so many blocks, early ones and late ones; the last one among them."""
+    count = min(CANDIDATES, blocks)
+    return tuple(sorted({max(1, round(blocks * (at + 1) / count)) for at in range(count)}))
 
 
 @dataclass(frozen=True)
@@ -180,13 +177,11 @@ class Label:
 
 
 def label(question: Question) -> Label:
-    """By where its numbers stand; of a sum or product the first operand is the one that does."""
-    operation = question.wording.operation
+    """By where its numbers stand."""
     parts = dict.fromkeys((span.begin for span in numbers_in(question.text)), Role.NONE)
-    operands = [span.begin for span in question.operands]
-    if operation in (Operation.ADDITION, Operation.MULTIPLICATION):
-        operands.sort()
-    parts |= dict(zip(operands, (Role.FIRST, Role.SECOND), strict=False))
+    for part, span in zip((Role.FIRST, Role.SECOND), question.operands, strict=False):
+        parts[span.begin] = part
     if question.places is not None:
         parts[question.places.begin] = Role.PLACES
-    return Label(OPERATIONS.index(operation), tuple(parts.values())[-MOST_NUMBERS:])
+    operation = OPERATIONS.index(question.wording.operation)
+    return Label(operation, tuple(parts.values())[-MOST_NUMBERS:])

@@ -18,7 +18,7 @@ import json
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +33,7 @@ from curta.delegate.options import SMOLLM2
 from curta.errors import DataError, UndefinedError, UserError
 from curta.hybrid.unit.arithmetic import MOST_PLACES, Arithmetic
 from curta.hybrid.unit.numbers import Number, Span, numbers_in, numbers_of_tokens, pieces_of
-from curta.hybrid.unit.router import Decision, Route, Router, Window, window
+from curta.hybrid.unit.router import MOST_NUMBERS, Decision, Layers, Readings, Route, Router, beside
 
 MARGIN = 30.0
 """By how much the token to be said beats all others: e^-30 is what is left for them together."""
@@ -43,7 +43,7 @@ NOTHING = -1
 
 Routes = list[Route | None]
 
-FORMAT = 2
+FORMAT = 1
 WEIGHTS, ABOUT = "router.safetensors", "unit.json"
 NEVER = 1e9
 """A threshold above every score."""
@@ -55,13 +55,13 @@ class Settings:
 
     base:      the language model
     origin:    where its weights came from in training
-    block:     behind which the residual stream is read
+    layers:    where the residual stream is read
     threshold: it fires if something is to be computed with this probability
     """
 
     base: str = SMOLLM2
     origin: str = ""
-    block: int = 1
+    layers: Layers = field(default_factory=lambda: Layers(1, 1))
     threshold: float = NEVER
 
 
@@ -131,16 +131,16 @@ class UnitModel(PreTrainedModel, GenerationMixin):  # type: ignore[no-untyped-ca
                    reads a text, and routes
         on_routes: is told what fired in each row, if anything might
         """
-        windows: list[Window | None] = []
+        spans: list[list[Span]] = []
         if pending is None and input_ids is not None and self.router is not None:
             mask = counting(input_ids, attention_mask)
-            windows = [self.window(*row) for row in zip(input_ids.tolist(), mask, strict=True)]
-        asks = any(windows)
-        with listening(self.base, [self.settings.block] if asks else ()) as streams:
+            spans = [self.numbers(*row) for row in zip(input_ids.tolist(), mask, strict=True)]
+        asks = any(spans)
+        with listening(self.base, self.layers_read() if asks else ()) as streams:
             output = self.base(input_ids=input_ids, attention_mask=attention_mask, **kwargs)
         if asks:
             last = [max((at for at, it in enumerate(row) if it), default=0) for row in mask]
-            routes = self.routes(streams[self.settings.block], windows)
+            routes = self.routes(streams, spans, last)
             pending = self.waiting(routes, output.logits.device)
             self.say(output.logits, pending, [len(mask[0]) - at for at in last])
             if on_routes is not None:
@@ -186,28 +186,46 @@ class UnitModel(PreTrainedModel, GenerationMixin):  # type: ignore[no-untyped-ca
 
     # -- the unit -----------------------------------------------------------------------------
 
-    def window(self, ids: list[int], mask: list[int]) -> Window | None:
-        """What is read of a row; nothing of one without two numbers."""
+    def numbers(self, ids: list[int], mask: list[int]) -> list[Span]:
+        """Where they are among the tokens of a row: the last ones of many, none of one alone."""
         at = [place for place, counts in enumerate(mask) if counts]
         own = [ids[place] for place in at]
         if len(numbers_in(self.tokenizer.decode(own))) < 2:
-            return None
-        found = window_of(self.tokenizer, own)
-        spans = [Span(span.number, at[span.begin], at[span.end - 1] + 1) for span in found.spans]
-        return Window(tuple(at[each] for each in found.positions), tuple(spans))
+            return []
+        found = numbers_of_tokens(pieces_of(self.tokenizer, own))[-MOST_NUMBERS:]
+        spans = [Span(span.number, at[span.begin], at[span.end - 1] + 1) for span in found]
+        return spans if len(spans) > 1 else []
 
-    def routes(self, stream: Tensor, windows: Sequence[Window | None]) -> Routes:
+    def layers_read(self) -> set[int]:
+        """Behind which blocks the stream is read."""
+        return {self.settings.layers.text, self.settings.layers.numbers}
+
+    def routes(
+        self, streams: dict[int, Tensor], spans: Sequence[list[Span]], last: Sequence[int]
+    ) -> Routes:
         """What is computed in each row, and what comes out."""
         assert self.router is not None
-        asking = [(row, each) for row, each in enumerate(windows) if each and len(each.spans) > 1]
-        readings = [each.reading(stream[row]) for row, each in asking]
-        decisions = self.router.decide(readings, self.settings.threshold) if readings else []
-        found: Routes = [None] * len(windows)
-        for (row, each), decided, read in zip(asking, decisions, readings, strict=True):
-            found[row] = self.computed(decided, each.spans, read.stream[-1])
+        layers = self.settings.layers
+        asking = [row for row, found in enumerate(spans) if found]
+        numbers = [
+            streams[layers.numbers][row, [beside(span, last[row]) for span in spans[row]]]
+            for row in asking
+        ]
+        readings = Readings(
+            streams[layers.text][asking, [last[row] for row in asking]],
+            torch.cat(numbers).flatten(1),
+            [len(spans[row]) for row in asking],
+        )
+        found: Routes = [None] * len(spans)
+        decisions = self.router.decide(readings, self.settings.threshold)
+        for row, decided in zip(asking, decisions, strict=True):
+            read = {layer: stream[row, last[row]] for layer, stream in streams.items()}
+            found[row] = self.computed(decided, spans[row], read)
         return found
 
-    def computed(self, decided: Decision, spans: Sequence[Span], read: Tensor) -> Route | None:
+    def computed(
+        self, decided: Decision, spans: Sequence[Span], read: dict[int, Tensor]
+    ) -> Route | None:
         """The result of a decision; nothing if there is none, as of 1 / 0."""
         if decided.operation is None:
             return None
@@ -224,11 +242,11 @@ class UnitModel(PreTrainedModel, GenerationMixin):  # type: ignore[no-untyped-ca
         return Route(decided.operation, first, second, places, result, microseconds)
 
     def operands(
-        self, decided: Decision, spans: Sequence[Span], read: Tensor
+        self, decided: Decision, spans: Sequence[Span], read: dict[int, Tensor]
     ) -> tuple[Number, Number]:
         """The numbers that stand where the router says.
 
-        read: the stream at the last token of the row
+        read: the stream at the last token of the row, behind the layers that are read
         """
         assert decided.operands is not None
         first, second = decided.operands
@@ -254,13 +272,6 @@ class UnitModel(PreTrainedModel, GenerationMixin):  # type: ignore[no-untyped-ca
             at = logits.shape[1] - from_end[row]
             if token != NOTHING and at >= 0:
                 logits[row, at, token] = logits[row, at].max() + MARGIN
-
-
-def window_of(tokenizer: Any, ids: Sequence[int]) -> Window:
-    """What is read of a row of tokens, all of which count."""
-    special = set(tokenizer.all_special_ids)
-    breaks = [at for at, token in enumerate(ids) if token in special]
-    return window(len(ids), numbers_of_tokens(pieces_of(tokenizer, ids)), breaks)
 
 
 def counting(input_ids: Tensor, attention_mask: Tensor | None) -> list[list[int]]:
@@ -299,7 +310,7 @@ def write_unit(folder: Path, router: Router, settings: Settings) -> None:
     weights = {name: value.contiguous().cpu() for name, value in router.state_dict().items()}
     save_file(weights, folder / WEIGHTS)
     about: dict[str, Any] = {"format": FORMAT, "weights": router.weights}
-    about |= asdict(settings) | {"width": router.width, "inner": router.inner}
+    about |= asdict(settings) | {"width": router.width}
     (folder / ABOUT).write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
 
 
@@ -314,9 +325,10 @@ def read_unit(folder: Path) -> tuple[Router, Settings]:
         about = json.loads((folder / ABOUT).read_text(encoding="utf-8"))
         if about["format"] != FORMAT:
             raise DataError(f"{folder}: a unit of format {about['format']}; train it again")
-        router = Router(about["width"], about["inner"])
+        router = Router(about["width"])
         router.load_state_dict(load_file(folder / WEIGHTS))
-        settings = Settings(*(about[each.name] for each in fields(Settings)))
+        layers = Layers(**about["layers"])
+        settings = Settings(about["base"], about["origin"], layers, about["threshold"])
     except (OSError, ValueError, LookupError, TypeError, RuntimeError) as error:
         line = (str(error).splitlines() or [""])[0]
         raise DataError(

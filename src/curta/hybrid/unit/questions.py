@@ -1,7 +1,7 @@
 """Questions for routers, drawn by seeds: which operation, which numbers, and what comes out.
 
-The texts are in `texts/*.txt`, a wording a line: `wordings` ask for an operation, `problems` tell a
-story of one, `others` have numbers and ask for nothing that a unit computes. From the room
+The texts are in `texts/KIND/*.txt`, a wording a line: `wordings` ask for an operation, `problems`
+tell a story of one, `others` have numbers and ask for nothing that a unit computes. From the room
 `delegate` come kinds of question with several steps, and with nothing to compute. **Splits are by
 wording**: a third of each kind of line is for tests, a quarter of the rest for validation.
 """
@@ -85,9 +85,9 @@ def wordings() -> tuple[Wording, ...]:
 def wordings_of(folder: Kind) -> Iterator[Wording]:
     """The lines of the files of a folder, each kind of them split by itself."""
     for file in sorted((files(__package__) / "texts" / folder).iterdir(), key=lambda it: it.name):
-        text = file.read_text(encoding="utf-8")
-        lines = [line.partition(" ") for line in text.splitlines() if not line.startswith("#")]
-        title = f"{folder}/{file.name.removesuffix('.txt')}".removesuffix("/first")
+        text = file.read_text(encoding="utf-8").splitlines()
+        lines = [line.partition(" ") for line in text if not line.startswith("#")]
+        title = f"{folder}/{file.name}".removesuffix(".txt").removesuffix("/first")
         for mark in dict.fromkeys(mark for mark, _, _ in lines):
             own = [words for other, _, words in lines if other == mark]
             operation = None if mark in NO_OPERATION else Operation(mark[0])
@@ -98,8 +98,7 @@ def wordings_of(folder: Kind) -> Iterator[Wording]:
 
 def splits(count: int, seed: str) -> list[Split]:
     """A third for tests, a quarter of the others for validation, in random order."""
-    tests = round(count / 3)
-    validation = round((count - tests) / 4)
+    validation = round((count - (tests := round(count / 3))) / 4)
     parts: list[tuple[Split, int]] = [
         ("test", tests), ("valid", validation), ("train", count - tests - validation)
     ]  # fmt: skip
