@@ -20,7 +20,7 @@ from curta.hybrid.unit.config import RouterTraining
 from curta.hybrid.unit.features import Features, features, label
 from curta.hybrid.unit.model import listening
 from curta.hybrid.unit.numbers import Number, numbers_in, numbers_of_tokens, pieces_of
-from curta.hybrid.unit.questions import KINDS, Question, questions, wordings
+from curta.hybrid.unit.questions import KINDS, Question, question, questions, wordings
 from curta.hybrid.unit.router import OPERATIONS, Decision, Layers, Role
 from curta.hybrid.unit.training import agrees, pairs, threshold, train
 from tests.hybrid.tiny_units import base
@@ -55,6 +55,13 @@ def test_questions_say_which_numbers_are_the_operands(split: Any) -> None:
         assert one.value == expected(one.wording.operation, first, second, places)
         assert all(span in numbers_in(one.text) for span in one.operands)
         assert max(len(first.digits), len(second.digits)) <= 20
+
+
+def test_every_wording_can_be_asked_of_negative_numbers(monkeypatch: Any) -> None:
+    monkeypatch.setattr("curta.hybrid.unit.questions.number_text", lambda drawn, zero=True: "-7")
+    for wording in wordings():
+        if wording.operation and wording.kind == "wordings":
+            assert question(wording, Random(0)).operands
 
 
 def test_texts_without_an_operation_have_numbers() -> None:

@@ -1,7 +1,7 @@
 """Questions for routers, drawn by seeds: which operation, which numbers, and what comes out.
 
-The texts are in `texts/*.txt`, a wording a line: `wordings` ask for an operation, `problems` tell a
-story of one, `others` have numbers and ask for nothing that a unit computes. From the room
+The texts are in `texts/KIND/*.txt`, a wording a line: `wordings` ask for an operation, `problems`
+tell a story of one, `others` have numbers and ask for nothing that a unit computes. From the room
 `delegate` come kinds of question with several steps, and with nothing to compute. **Splits are by
 wording**: a third of each kind of line is for tests, a quarter of the rest for validation.
 """
@@ -31,7 +31,6 @@ THINGS = (
     "stamps", "marbles", "stickers", "postcards", "shells", "buttons", "pens", "coins", "apples",
     "books", "candles", "balloons", "pencils", "cups", "lemons", "tickets", "bricks", "beads",
 )  # fmt: skip
-FILES: tuple[Kind, ...] = ("wordings", "problems", "others")
 NO_OPERATION: dict[str, Kind] = {"?": "others", "!": "beyond"}
 """What lines are that begin with these marks."""
 SPLIT_SEED = 22
@@ -72,7 +71,7 @@ class Question:
 @cache
 def wordings() -> tuple[Wording, ...]:
     """All lines, those of `delegate` behind them; each belongs to one split."""
-    found = [each for file in FILES for each in wordings_of(file)]
+    found = [each for kind in KINDS[:3] for each in wordings_of(kind)]
     for number, template in enumerate(templates()):
         first = example(template, 0, 0, (1, 4))
         nothing = template.category == NEGATIVE
@@ -83,22 +82,23 @@ def wordings() -> tuple[Wording, ...]:
     return tuple(found)
 
 
-def wordings_of(file: Kind) -> Iterator[Wording]:
-    """The lines of a file, each kind of them split by itself."""
-    text = (files(__package__) / "texts" / f"{file}.txt").read_text(encoding="utf-8")
-    lines = [line.partition(" ") for line in text.splitlines() if not line.startswith("#")]
-    for mark in dict.fromkeys(mark for mark, _, _ in lines):
-        own = [words for other, _, words in lines if other == mark]
-        operation = None if mark in NO_OPERATION else Operation(mark[0])
-        for number, split in enumerate(splits(len(own), f"{SPLIT_SEED} {file} {mark}")):
-            name, kind = f"{file} {mark} {number}", NO_OPERATION.get(mark, file)
-            yield Wording(name, kind, split, operation, own[number], mark.endswith("m"))
+def wordings_of(folder: Kind) -> Iterator[Wording]:
+    """The lines of the files of a folder, each kind of them split by itself."""
+    for file in sorted((files(__package__) / "texts" / folder).iterdir(), key=lambda it: it.name):
+        text = file.read_text(encoding="utf-8").splitlines()
+        lines = [line.partition(" ") for line in text if not line.startswith("#")]
+        title = f"{folder}/{file.name}".removesuffix(".txt").removesuffix("/first")
+        for mark in dict.fromkeys(mark for mark, _, _ in lines):
+            own = [words for other, _, words in lines if other == mark]
+            operation = None if mark in NO_OPERATION else Operation(mark[0])
+            for number, split in enumerate(splits(len(own), f"{SPLIT_SEED} {title} {mark}")):
+                name, kind = f"{title} {mark} {number}", NO_OPERATION.get(mark, folder)
+                yield Wording(name, kind, split, operation, own[number], mark.endswith("m"))
 
 
 def splits(count: int, seed: str) -> list[Split]:
     """A third for tests, a quarter of the others for validation, in random order."""
-    tests = round(count / 3)
-    validation = round((count - tests) / 4)
+    validation = round((count - (tests := round(count / 3))) / 4)
     parts: list[tuple[Split, int]] = [
         ("test", tests), ("valid", validation), ("train", count - tests - validation)
     ]  # fmt: skip
