@@ -6,7 +6,7 @@ import queue
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any
 
 import torch
 
@@ -25,7 +25,7 @@ from curta.delegate.interception.events import (
 from curta.delegate.interception.formats import Format, Inline, Prompted, Silent
 from curta.delegate.interception.loop import Loop
 from curta.delegate.interception.pieces import Fragments
-from curta.delegate.interception.protocol import Protocol
+from curta.delegate.interception.protocol import FormatName, Protocol
 from curta.delegate.interception.row import Calling, Row
 from curta.delegate.interception.template import Own, own_format
 from curta.delegate.tools.calculator import CalculatorTool
@@ -34,7 +34,6 @@ from curta.errors import UserError
 
 Message = Mapping[str, Any]
 Prompt = str | Sequence[Message]
-FormatName = Literal["inline", "prompted", "own"]
 
 
 @dataclass(frozen=True)
@@ -57,7 +56,7 @@ class Output:
 
     def written(self, protocol: Protocol) -> str:
         """The text, its calls as another protocol has them."""
-        return "".join(written(event, protocol) for event in self.events)
+        return written(self.events, protocol)
 
     @property
     def calls(self) -> tuple[CallResult | CallRejected, ...]:
