@@ -17,6 +17,7 @@ from tokenizers.processors import TemplateProcessing
 from transformers import LogitsProcessorList, StoppingCriteriaList, TopKLogitsWarper
 
 from curta.delegate.calculator import Budget, Calculator, Result
+from curta.delegate.interception.beginning import read_once
 from curta.delegate.interception.events import CallRejected, CallResult, Event
 from curta.delegate.interception.generator import CalcGenerator, Output, joined
 from curta.errors import ExpressionSyntaxError, UserError
@@ -78,6 +79,26 @@ def test_one_row_says_what_the_reference_says(family: str) -> None:
 @given(prompts=st.lists(st.sampled_from(PROMPTS), min_size=2, max_size=4))
 def test_a_row_says_the_same_in_any_batch(family: str, prompts: list[str]) -> None:
     outputs = generate(family, prompts)
+    for prompt, output in zip(prompts, outputs, strict=True):
+        assert without_times(output) == without_times(reference(family, prompt)), prompt
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_what_all_prompts_begin_with_is_read_once(
+    family: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One has more behind it than it is long, one hardly anything."""
+    begins = "".join(str(n % 10) for n in range(90))
+    prompts = [f"{begins}{rest}" for rest in (" ", "ab, 12 c", "cé" * 60)]
+    made: list[bool] = []
+
+    def noted(*given: object) -> object:
+        made.append((cache := read_once(*given)) is not None)
+        return cache
+
+    monkeypatch.setattr("curta.delegate.interception.generator.read_once", noted)
+    outputs = generate(family, prompts)
+    assert made == [family in ("grouped queries", "learned positions")]
     for prompt, output in zip(prompts, outputs, strict=True):
         assert without_times(output) == without_times(reference(family, prompt)), prompt
 

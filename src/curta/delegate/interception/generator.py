@@ -12,6 +12,7 @@ import torch
 
 from curta.delegate.calculator import Budget, Calculator
 from curta.delegate.given_up import GIVEN_UP
+from curta.delegate.interception.beginning import read_once
 from curta.delegate.interception.calls import CALCULATE, Evaluates
 from curta.delegate.interception.constraint import Constraint
 from curta.delegate.interception.events import (
@@ -34,6 +35,8 @@ from curta.errors import UserError
 
 Message = Mapping[str, Any]
 Prompt = str | Sequence[Message]
+READING = {"past_key_values", "use_cache", "cache_implementation", "prefill_chunk_size"}
+"""Options that say how prompts are read."""
 
 
 @dataclass(frozen=True)
@@ -216,10 +219,12 @@ class CalcGenerator:
         self, inputs: dict[str, torch.Tensor], rows: Sequence[Row], options: dict[str, Any]
     ) -> torch.Tensor:
         """Have these rows written behind the inputs; the tokens of both."""
+        given = self.completed(options)
+        if len(rows) == len(inputs["input_ids"]) and not READING & given.keys():
+            cache = read_once(self.model, inputs["input_ids"], inputs["attention_mask"])
+            given |= {} if cache is None else {"past_key_values": cache}
         tokens: torch.Tensor = self.model.generate(
-            **inputs,
-            custom_generate=Loop(lambda number: rows[number]),
-            **self.completed(options),
+            **inputs, custom_generate=Loop(lambda number: rows[number]), **given
         )
         return tokens
 
