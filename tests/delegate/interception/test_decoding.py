@@ -112,6 +112,34 @@ def test_a_stream_says_the_same() -> None:
         assert without_times(output) == without_times(reference("grouped queries", prompt))
 
 
+@pytest.mark.parametrize(
+    ("call", "then", "said"),
+    [
+        ("6*7", "90", "42 0"),
+        ("6*7", ["12"], "42 "),
+        ("6*7", "a9", "42a9"),
+        ("6*7", ".00.", "42.00."),
+        ("6*7", ".04", "42.0 "),
+        ("6*7", ",0", "42, "),
+        ("9/2", "00a", "4.500a"),
+        ("9/2", "5", "4.5 "),
+        ("4^60", "1", "1329227995784915872903807060280344576 "),
+        ("2/0", "5", "error: undefined5"),
+    ],
+)
+def test_digits_do_not_make_another_number_of_an_answer(
+    call: str, then: list[str], said: str
+) -> None:
+    events: list[Event] = []
+    row = CalcGenerator(None, tokenizer()).row(events.append)
+    fed = []
+    for piece in ("<<calc:", *call, ">>", *then):
+        fed += row.take(tokenizer().convert_tokens_to_ids(piece), 99)
+    row.finish()
+    expected = f"<<calc:{call}>> = {said}"
+    assert "".join(event.text for event in events) == tokenizer().decode(fed) == expected
+
+
 def test_a_stream_that_nobody_reads_on_stops() -> None:
     before = threading.active_count()
     events = generator("grouped queries").stream(
