@@ -48,15 +48,15 @@ def load(name: str, *, adapter: Path | None = None, device: str | None = None) -
     `CalcGenerator` that is not told otherwise takes that. It also says where its weights come
     from (`weights_origin`, see `origin`).
     """
-    from transformers import AutoModelForCausalLM, AutoTokenizer
+    from transformers import AutoModelForCausalLM
     from transformers.utils.logging import disable_progress_bar
 
     if not sys.stderr.isatty():
         disable_progress_bar()  # type: ignore[no-untyped-call]
+    tokenizer = load_tokenizer(name)
     place = packaged(name) or name
     try:
         there = {"local_files_only": not is_hub_there()}
-        tokenizer = AutoTokenizer.from_pretrained(place, **there)
         model: Any = AutoModelForCausalLM.from_pretrained(place, dtype="auto", **there)
     except (OSError, ValueError) as error:
         raise not_loaded(name, error) from error
@@ -67,6 +67,17 @@ def load(name: str, *, adapter: Path | None = None, device: str | None = None) -
     model.weights_origin = origin_of(name, model.config)
     device = device or ("cuda" if torch.cuda.is_available() else "cpu")
     return on_device(model, device).eval(), tokenizer
+
+
+def load_tokenizer(name: str) -> Any:
+    """A model's tokenizer, without the model."""
+    from transformers import AutoTokenizer
+
+    place = packaged(name) or name
+    try:
+        return AutoTokenizer.from_pretrained(place, local_files_only=not is_hub_there())
+    except (OSError, ValueError) as error:
+        raise not_loaded(name, error) from error
 
 
 def chosen_adapter(name: str, given: str | None) -> Path | None:

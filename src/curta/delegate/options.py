@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from curta.delegate.interception.protocol import FormatName
 from curta.errors import DataError
 from curta.options import option
 
@@ -61,7 +62,7 @@ class Answering(Calculating):
     adapter: str | None = option(None, metavar="FOLDER")
     device: str | None = None
     constrained: bool = False
-    format: Literal["inline", "prompted", "own"] | None = None
+    format: FormatName | None = None
     tool: tuple[str, ...] = option((), metavar="FILE[:NAME]")
 
     def generator(self) -> CalcGenerator:

@@ -16,7 +16,7 @@ from curta.delegate.training.adapter import with_adapter
 from curta.delegate.training.config import TrainingConfig
 from curta.terminal import Progress
 from tests.support.commands_page import differences
-from tests.support.tiny_language_models import chat_tokenizer, model
+from tests.support.tiny_language_models import chat_tokenizer, model, tools_tokenizer
 
 # peft asks transformers for something that has another name by now.
 pytestmark = pytest.mark.filterwarnings("ignore:.is_gradient_checkpointing:FutureWarning")
@@ -96,6 +96,30 @@ def test_the_model_itself(place: Path, tmp_path: Path, capsys: pytest.CaptureFix
     assert "model: 6/6" in captured.err
 
 
+def test_formats_beside_each_other(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    name, out = tmp_path / "model", tmp_path / "out"
+    model("grouped queries").save_pretrained(name)
+    tools_tokenizer().save_pretrained(name)
+    command = ["delegate", "evaluate", "--model", str(name), "--untrained", "--device", "cpu"]
+    asked = [*command, *SIZES, "--out", str(out)]
+    assert main([*asked, "--format", "prompted,own"]) == 0
+    said = capsys.readouterr().out.splitlines()
+    assert [line for line in said if not line.startswith((" ", "report"))] == [
+        "untrained",
+        "prompted",
+        "own",
+    ]
+    page = (out / "report.html").read_text()
+    assert "own, answered by exact" in page
+    assert "own − prompted" in page
+    assert main([*asked, "--format", "prompted,inline"]) == 2
+    assert "another evaluation lies there (config.json differs)" in capsys.readouterr().err
+    chat_tokenizer().save_pretrained(name)
+    assert main([*command, "--format", "own", "--out", str(tmp_path / "other")]) == 2
+    assert "--format own: its chat template has no tools" in capsys.readouterr().err
+    assert not (tmp_path / "other").exists()
+
+
 def code_of(words: list[str]) -> int:
     try:
         return main(words)
@@ -127,7 +151,7 @@ def test_lines_now_and_then(capsys: pytest.CaptureFixture[str]) -> None:
     assert len(written) == 2
 
 
-@pytest.mark.parametrize("option", ["--suite", "--backend"])
+@pytest.mark.parametrize("option", ["--suite", "--backend", "--format"])
 def test_nothing_is_no_choice(
     option: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -10,6 +10,7 @@ import pytest
 
 pytest.importorskip("transformers")
 
+from curta.delegate.evaluation.figures import Figures
 from curta.delegate.evaluation.record import Config, Folder
 from curta.delegate.evaluation.running import batches, evaluate
 from curta.delegate.evaluation.suites import Question
@@ -45,6 +46,16 @@ def test_answers_are_shared_where_every_call_has_the_same_result(tmp_path: Path)
     assert all(answers["plain", one.name].source is None for one in QUESTIONS)
     assert all(answers["plain", one.name].calls == () for one in QUESTIONS)
     assert folder.answers() == answers
+
+
+def test_formats_share_no_answers(tmp_path: Path) -> None:
+    formats = systems("m", formats=["prompted", "own"], backends=["exact", "machine"])
+    scripted = Scripted(dict.fromkeys([one.name for one in formats], TEXTS))
+    answers = evaluate(config(*formats), QUESTIONS, Folder(tmp_path), scripted)
+    assert {one.source for one in answers.values()} == {None, "prompted, exact", "own, exact"}
+    pairs = [(one.first, one.second) for one in Figures(formats, QUESTIONS, answers).comparisons()]
+    assert ("own, exact", "prompted, exact") in pairs
+    assert ("own, machine", "own, exact") not in pairs
 
 
 def test_a_stopped_evaluation_goes_on(tmp_path: Path) -> None:
@@ -85,6 +96,9 @@ def test_another_evaluation_is_left_alone(tmp_path: Path) -> None:
     elsewhere = dataclasses.replace(EXACT, origin="Hub, revision a, bfloat16")
     with pytest.raises(DataError, match=r"config.json differs"):
         evaluate(config(elsewhere), QUESTIONS, folder, scripted)
+    otherwise = dataclasses.replace(EXACT, format="own")
+    with pytest.raises(DataError, match=r"config.json differs"):
+        evaluate(config(otherwise), QUESTIONS, folder, scripted)
     with pytest.raises(DataError, match=r"questions.jsonl differs"):
         evaluate(config(EXACT), QUESTIONS[1:], folder, scripted)
 
@@ -149,12 +163,22 @@ def test_which_systems_there_are(tmp_path: Path) -> None:
     assert made[1].digest != made[2].digest == made[3].digest
     assert systems("hub/m", origin="Hub") == (System("m", "hub/m", origin="Hub"),)
     assert [one.name for one in systems("hub/m", untrained=True)] == ["untrained"]
+    ways = systems("hub/m", untrained=True, formats=["prompted", "own"])
+    assert [(one.name, one.format) for one in ways] == [
+        ("untrained", None),
+        ("prompted", "prompted"),
+        ("own", "own"),
+    ]
+    assert len({one.weights for one in ways}) == 1
+    each = systems("m", adapters=[calls], formats=["own"], backends=["exact", "machine"])
+    assert [one.name for one in each] == ["calls, own, exact", "calls, own, machine"]
 
 
 @pytest.mark.parametrize(
     ("given", "why"),
     [
         ({"backends": ["gpu"]}, "--backend gpu: there are exact, machine"),
+        ({"formats": ["json"]}, "--format json: there are inline, prompted, own"),
         ({"adapters": ["nowhere"]}, "--adapter nowhere: nowhere holds no adapter"),
         ({"inline": ["a=nowhere"]}, "--inline a=nowhere: nowhere holds no adapter"),
     ],

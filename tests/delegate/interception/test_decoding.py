@@ -17,6 +17,7 @@ from tokenizers.processors import TemplateProcessing
 from transformers import LogitsProcessorList, StoppingCriteriaList, TopKLogitsWarper
 
 from curta.delegate.calculator import Budget, Calculator, Result
+from curta.delegate.interception.beginning import read_once
 from curta.delegate.interception.events import CallRejected, CallResult, Event
 from curta.delegate.interception.generator import CalcGenerator, Output, joined
 from curta.errors import ExpressionSyntaxError, UserError
@@ -82,6 +83,26 @@ def test_a_row_says_the_same_in_any_batch(family: str, prompts: list[str]) -> No
         assert without_times(output) == without_times(reference(family, prompt)), prompt
 
 
+@pytest.mark.parametrize("family", FAMILIES)
+def test_what_all_prompts_begin_with_is_read_once(
+    family: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One has more behind it than it is long, one hardly anything."""
+    begins = "".join(str(n % 10) for n in range(90))
+    prompts = [f"{begins}{rest}" for rest in (" ", "ab, 12 c", "cé" * 60)]
+    made: list[bool] = []
+
+    def noted(*given: object) -> object:
+        made.append((cache := read_once(*given)) is not None)
+        return cache
+
+    monkeypatch.setattr("curta.delegate.interception.generator.read_once", noted)
+    outputs = generate(family, prompts)
+    assert made == [family in ("grouped queries", "learned positions")]
+    for prompt, output in zip(prompts, outputs, strict=True):
+        assert without_times(output) == without_times(reference(family, prompt)), prompt
+
+
 def test_a_stream_says_the_same() -> None:
     for prompt in PROMPTS:
         events = generator("grouped queries").stream(
@@ -89,6 +110,34 @@ def test_a_stream_says_the_same() -> None:
         )
         output = Output(tuple(joined(list(events))), 0)
         assert without_times(output) == without_times(reference("grouped queries", prompt))
+
+
+@pytest.mark.parametrize(
+    ("call", "then", "said"),
+    [
+        ("6*7", "90", "42 0"),
+        ("6*7", ["12"], "42 "),
+        ("6*7", "a9", "42a9"),
+        ("6*7", ".00.", "42.00."),
+        ("6*7", ".04", "42.0 "),
+        ("6*7", ",0", "42, "),
+        ("9/2", "00a", "4.500a"),
+        ("9/2", "5", "4.5 "),
+        ("4^60", "1", "1329227995784915872903807060280344576 "),
+        ("2/0", "5", "error: undefined5"),
+    ],
+)
+def test_digits_do_not_make_another_number_of_an_answer(
+    call: str, then: list[str], said: str
+) -> None:
+    events: list[Event] = []
+    row = CalcGenerator(None, tokenizer()).row(events.append)
+    fed = []
+    for piece in ("<<calc:", *call, ">>", *then):
+        fed += row.take(tokenizer().convert_tokens_to_ids(piece), 99)
+    row.finish()
+    expected = f"<<calc:{call}>> = {said}"
+    assert "".join(event.text for event in events) == tokenizer().decode(fed) == expected
 
 
 def test_a_stream_that_nobody_reads_on_stops() -> None:

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 pytest.importorskip("torch")
 
 from curta.delegate.data.example import PROTOCOL
-from curta.delegate.interception.events import CallRejected, CallResult, CallStarted, TextDelta
+from curta.delegate.interception.events import (
+    CallRejected,
+    CallResult,
+    CallStarted,
+    CallWritten,
+    TextDelta,
+    calculation,
+)
 from curta.delegate.interception.generator import Output
 from curta.delegate.training.rewards import JUDGES, Asked, rejected, right, unneeded, valid
-from curta.errors import ExpressionSyntaxError, UndefinedError
+from curta.errors import ExpressionSyntaxError, ToolError, UndefinedError
 
 PROBLEM = Asked("42", "arithmetic")
 TALK = Asked(None, "negative")
@@ -49,6 +58,26 @@ def test_an_answer_is_right_whatever_markers_the_model_has() -> None:
     wrong = CallRejected(" 6/0]] = error: undefined", "6/0", UndefinedError(), 1.0)
     output = Output((CallStarted("[[calc:"), wrong, CallStarted("[[calc:")), 1)
     assert output.written(PROTOCOL) == "<<calc: 6/0>> = error: undefined<<calc:"
+
+
+def test_calls_of_a_models_own_format_are_written_as_others_are() -> None:
+    product, quotient = (json.dumps({"expression": each}) for each in ("6*7", " 6/0"))
+    result = CallResult("<end>tool: ", product, 42, "42", True, 1.0)
+    failed = CallRejected("", quotient, UndefinedError(), 1.0)
+    unread = CallRejected("", "6", ToolError("no object", "wrong arguments"), 1.0)
+    open_, cut = CallStarted("<call>"), CallRejected("6", "6")
+    texts = (
+        *(TextDelta("So"), open_, CallWritten("a</call>", "calculate", product)),
+        *(TextDelta("\n"), open_, CallWritten("b</call>", "calculate", quotient)),
+        *(open_, CallWritten("c</call>", "calculate", "6"), open_, cut),
+    )
+    output = Output((*texts, result, failed, unread, TextDelta("42.")), 1)
+    assert output.written(PROTOCOL) == (
+        "So\n<<calc:6\n<<calc: 6*7>> = 42\n\n<<calc: 6/0>> = error: undefined\n"
+        "\n<<calc: 6>> = error: wrong arguments\n42."
+    )
+    assert [calculation(each) for each in output.calls] == ["6", "6*7", "6/0", "6"]
+    assert right(output, PROBLEM) == 1
 
 
 def test_calls_are_valid_where_they_are_answered() -> None:

@@ -22,13 +22,15 @@ class Options(AsJson):
     """Measure how often models are right, and what goes wrong. Asks systems the same questions: the
     model with each adapter and its calls answered by each backend, adapters trained without calls
     (--inline), and the model as it is (--untrained). With none of these it is the model itself that
-    calls. Writes answers, figures and report.html; killed, it goes on with the same command.
+    calls, and with --format, if there is no adapter. Writes answers, figures and report.html;
+    killed, it goes on with the same command.
 
     model:     on the Hub, or a folder
     adapter:   from curta delegate train; can be given repeatedly
     inline:    an adapter trained with --no-calls; calls are not intercepted
     untrained: the model without adapter and calls, too
     backend:   who computes calls: exact, machine
+    format:    how calls are written, a system for each: inline, prompted, own (as fits the model)
     suite:     what is asked: templates (kinds that training does not have), trained (those that it
                has, drawn anew), gsm8k, svamp
     batch:     questions in a pass
@@ -42,6 +44,7 @@ class Options(AsJson):
     inline: tuple[str, ...] = option((), metavar="[NAME=]FOLDER")
     untrained: bool = False
     backend: str = option("exact", metavar="A,B")
+    format: str | None = option(None, metavar="A,B")
     suite: str = option("templates", metavar="A,B")
     sources: Sources = field(default_factory=Sources)
     batch: int = 16
@@ -54,8 +57,8 @@ class Options(AsJson):
             if getattr(self, name) < 1:
                 option = f"--{name.replace('_', '-')}"
                 raise DataError(f"{option} {getattr(self, name)}: must be at least 1")
-        for name in ("suite", "backend"):
-            if not words(getattr(self, name)):
+        for name in ("suite", "backend", "format"):
+            if (given := getattr(self, name)) is not None and not words(given):
                 raise DataError(f"--{name}: name at least one")
 
 
@@ -95,20 +98,23 @@ def run(options: Options) -> int:
     from curta.delegate.evaluation.report import plain, write_report
     from curta.delegate.evaluation.running import evaluate
     from curta.delegate.evaluation.suites import questions
-    from curta.delegate.evaluation.systems import opener, systems
+    from curta.delegate.evaluation.systems import check_formats, opener, systems
 
     asked = questions(words(options.suite), options.sources)
     if not asked:
         raise DataError("there are no questions: see --suite, --count and the files given")
+    found = systems(
+        options.model,
+        adapters=options.adapter,
+        inline=options.inline,
+        backends=words(options.backend),
+        formats=words(options.format or ""),
+        untrained=options.untrained,
+        origin=models.origin(options.model),
+    )
+    check_formats(options.model, found)
     config = Config(
-        systems(
-            options.model,
-            adapters=options.adapter,
-            inline=options.inline,
-            backends=words(options.backend),
-            untrained=options.untrained,
-            origin=models.origin(options.model),
-        ),
+        found,
         max_new_tokens=options.max_new_tokens,
         batch=options.batch,
         seed=options.sources.seed,

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from curta.delegate.data.example import PROTOCOL
 from curta.delegate.evaluation.suites import Question
-from curta.delegate.interception.events import CallRejected, CallResult
+from curta.delegate.interception.events import CallRejected, CallResult, calculation
 from curta.errors import DataError
 
 if TYPE_CHECKING:
@@ -79,10 +79,11 @@ def answer_of(output: Output, system: System, question: Question, *, seconds: fl
 
 def call_of(call: CallResult | CallRejected) -> Call:
     """A call as it is kept."""
+    expression = calculation(call)
     if isinstance(call, CallResult):
-        return Call(call.expression, True, call.answer, call.microseconds)
+        return Call(expression, True, call.answer, call.microseconds)
     brief = getattr(call.error, "brief", None)
-    return Call(call.expression, call.error is not None, None, call.microseconds, brief)
+    return Call(expression, call.error is not None, None, call.microseconds, brief)
 
 
 @dataclass(frozen=True)

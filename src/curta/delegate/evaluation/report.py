@@ -87,11 +87,19 @@ def systems(figures: Figures) -> Html:
             one.model.rstrip("/").rpartition("/")[2],
             one.origin or MISSING,
             one.adapter.rstrip("/").rpartition("/")[2] if one.adapter else "none",
-            f"answered by {one.backend}" if one.backend else "not intercepted",
+            calls(one),
         )
         for one in figures.systems
     ]
     return table(("system", "model", "weights", "adapter", "calls"), rows)
+
+
+def calls(system: System) -> str:
+    """How it writes them, if that was said, and what computes them."""
+    if system.backend is None:
+        return "not intercepted"
+    answered = f"answered by {system.backend}"
+    return f"{system.format}, {answered}" if system.format else answered
 
 
 def accuracy(figures: Figures) -> Html:

@@ -68,7 +68,13 @@ def source_of(system: System, before: Sequence[System]) -> System | None:
     if system.backend is None:
         return None
     return next(
-        (one for one in before if one.weights == system.weights and one.backend is not None), None
+        (
+            one
+            for one in before
+            if (one.weights, one.format) == (system.weights, system.format)
+            and one.backend is not None
+        ),
+        None,
     )
 
 

@@ -10,17 +10,19 @@ import dataclasses
 import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 from curta.delegate.calculator import Calculator
 from curta.delegate.calculator.backends import NAMES
-from curta.delegate.interception.protocol import Protocol
+from curta.delegate.interception.protocol import FormatName, Protocol
 from curta.errors import CalculatorError, DataError
 
 if TYPE_CHECKING:
     from curta.delegate.interception.generator import CalcGenerator, Output
 
+FORMATS: tuple[FormatName, ...] = get_args(FormatName)
 NO_CALLS = Protocol(most_calls=0)
 
 GREEDY: dict[str, object] = {
@@ -43,6 +45,7 @@ class System:
     backend: what computes its calls; nothing if calls are not intercepted
     digest:  of the adapter's weights, so that no evaluation goes on with others
     origin:  where the model's weights come from, and their type, for the same reason
+    format:  how it calls; if nothing is said, as fits the model
     """
 
     name: str
@@ -51,10 +54,11 @@ class System:
     backend: str | None = "exact"
     digest: str | None = None
     origin: str | None = None
+    format: FormatName | None = None
 
     @property
     def weights(self) -> tuple[str, str | None]:
-        """Systems that differ in the backend only have the same."""
+        """Systems that differ in the backend or the format only have the same."""
         return self.model, self.adapter
 
 
@@ -64,33 +68,54 @@ def systems(
     adapters: Sequence[str] = (),
     inline: Sequence[str] = (),
     backends: Sequence[str] = ("exact",),
+    formats: Sequence[str] = (),
     untrained: bool = False,
     origin: str | None = None,
 ) -> tuple[System, ...]:
     """Those that are asked for, as `FOLDER` or `NAME=FOLDER`.
 
-    Every adapter with every backend; inline ones, which were trained without calls, without any.
-    With no adapter at all it is the model itself that calls, unless it is there as `untrained`.
+    Every adapter in every format with every backend; inline ones, which were trained without calls,
+    without any. With no adapter at all it is the model itself that calls, unless it is there as
+    `untrained` and no format is given.
     """
-    for backend in backends:
-        if backend not in NAMES:
-            raise DataError(f"--backend {backend}: there are {', '.join(NAMES)}")
+    checked("--backend", backends, NAMES)
+    checked("--format", formats, FORMATS)
     found = [System("untrained", model, backend=None)] if untrained else []
     folder: str | None
     for given in inline:
         name, folder = named("--inline", given)
         found.append(System(name, model, folder, None, digest(folder)))
     calling: list[tuple[str, str | None]] = [named("--adapter", given) for given in adapters]
-    if not calling and not found:
-        calling = [(model.rstrip("/").rpartition("/")[2], None)]
-    for name, folder in calling:
-        for backend in dict.fromkeys(backends):
-            full_name = f"{name}, {backend}" if len(backends) > 1 else name
-            found.append(System(full_name, model, folder, backend, digest(folder)))
+    if not calling and (formats or not found):
+        calling = [("" if formats else model.rstrip("/").rpartition("/")[2], None)]
+    ways = product(calling, dict.fromkeys(formats) or [None], dict.fromkeys(backends))
+    for (name, folder), format, backend in ways:
+        parts = (name, format, backend if len(backends) > 1 else None)
+        full_name = ", ".join(filter(None, parts))
+        weights = digest(folder)
+        found.append(System(full_name, model, folder, backend, weights, format=format))
     names = [one.name for one in found]
     if twice := next((name for name in names if names.count(name) > 1), None):
         raise DataError(f"--adapter: two systems are called {twice}: write NAME=FOLDER")
     return tuple(dataclasses.replace(one, origin=origin) for one in found)
+
+
+def checked(option: str, given: Sequence[str], there_are: Sequence[str]) -> None:
+    """Raise an error if a name is none of those that there are."""
+    for name in given:
+        if name not in there_are:
+            raise DataError(f"{option} {name}: there are {', '.join(there_are)}")
+
+
+def check_formats(model: str, among: Sequence[System]) -> None:
+    """Raise an error if a system cannot call as it should, before others are asked for hours."""
+    if formats := {one.format for one in among if one.format}:
+        from curta.delegate import models
+        from curta.delegate.interception.generator import chosen_format
+
+        tokenizer = models.load_tokenizer(model)
+        for format in formats:
+            chosen_format(tokenizer, Protocol(), format, is_taught=False)
 
 
 def named(option: str, given: str) -> tuple[str, str]:
@@ -132,18 +157,20 @@ def opener(max_new_tokens: int, device: str | None = None) -> Open:
             adapter = None if system.adapter is None else Path(system.adapter)
             loaded[system.weights] = models.load(system.model, adapter=adapter, device=device)
         model, tokenizer = loaded[system.weights]
-        return writer(generator(model, tokenizer, system.backend), max_new_tokens)
+        return writer(generator(model, tokenizer, system.backend, system.format), max_new_tokens)
 
     return opened
 
 
-def generator(model: object, tokenizer: object, backend: str | None) -> CalcGenerator:
+def generator(
+    model: object, tokenizer: object, backend: str | None, format: FormatName | None = None
+) -> CalcGenerator:
     """A generator with this backend, or one for which nothing is a call."""
     from curta.delegate.interception.generator import CalcGenerator
 
     if backend is None:
         return CalcGenerator(model, tokenizer, protocol=NO_CALLS)
-    return CalcGenerator(model, tokenizer, calculator=Calculator(backend))
+    return CalcGenerator(model, tokenizer, calculator=Calculator(backend), format=format)
 
 
 def writer(generating: CalcGenerator, max_new_tokens: int, **options: object) -> Writes:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Any
 
 from curta.delegate.interception.calls import CALCULATE
 from curta.delegate.interception.protocol import Protocol
-from curta.errors import CalculatorError, CurtaError
+from curta.errors import CurtaError
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,15 +74,45 @@ class CallRejected:
 Event = TextDelta | CallStarted | CallWritten | CallResult | CallRejected
 
 
-def written(event: Event, protocol: Protocol) -> str:
-    """What an event says, a call of the calculator as another protocol has it."""
-    if isinstance(event, CallStarted):
-        return protocol.open
+def written(events: Sequence[Event], protocol: Protocol) -> str:
+    """What events say, calls of the calculator as another protocol has them. One that is answered
+    behind its turn is a line where the answer is.
+    """
+    said, noted = "", 0
+    for event, following in zip_longest(events, events[1:]):
+        if isinstance(event, CallWritten):
+            noted += 1
+        elif isinstance(event, CallStarted):
+            said += "" if isinstance(following, CallWritten) else protocol.open
+        elif isinstance(event, TextDelta) or (ending := ended(event, protocol)) is None:
+            said += event.text
+        elif noted:
+            noted -= 1
+            said += f"\n{protocol.open}{ending}\n"
+        else:
+            said += ending
+    return said
+
+
+def ended(event: CallResult | CallRejected, protocol: Protocol) -> str | None:
+    """The rest of a call, and its answer; nothing of one that was not evaluated."""
     if isinstance(event, CallResult):
-        return f" {event.expression}{protocol.close}{protocol.answered(event.answer)}"
-    if isinstance(event, CallRejected) and isinstance(event.error, CalculatorError):
-        return f" {event.expression}{protocol.close}{protocol.failed(event.error)}"
-    return event.text
+        behind = protocol.answered(event.answer)
+    elif brief := getattr(event.error, "brief", ""):
+        behind = protocol.failure.format(brief)
+    else:
+        return None
+    return f" {calculation(event)}{protocol.close}{behind}"
+
+
+def calculation(event: CallResult | CallRejected) -> str:
+    """The expression of a call, which may be an argument in JSON."""
+    try:
+        given = json.loads(event.expression)
+    except (ValueError, RecursionError):
+        given = None
+    expression = given.get("expression") if isinstance(given, dict) else None
+    return expression.strip() if isinstance(expression, str) else event.expression
 
 
 def shown(event: Event, *, at_once: bool) -> str:

@@ -6,12 +6,13 @@ import queue
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any
 
 import torch
 
 from curta.delegate.calculator import Budget, Calculator
 from curta.delegate.given_up import GIVEN_UP
+from curta.delegate.interception.beginning import read_once
 from curta.delegate.interception.calls import CALCULATE, Evaluates
 from curta.delegate.interception.constraint import Constraint
 from curta.delegate.interception.events import (
@@ -25,7 +26,7 @@ from curta.delegate.interception.events import (
 from curta.delegate.interception.formats import Format, Inline, Prompted, Silent
 from curta.delegate.interception.loop import Loop
 from curta.delegate.interception.pieces import Fragments
-from curta.delegate.interception.protocol import Protocol
+from curta.delegate.interception.protocol import FormatName, Protocol
 from curta.delegate.interception.row import Calling, Row
 from curta.delegate.interception.template import Own, own_format
 from curta.delegate.tools.calculator import CalculatorTool
@@ -34,7 +35,8 @@ from curta.errors import UserError
 
 Message = Mapping[str, Any]
 Prompt = str | Sequence[Message]
-FormatName = Literal["inline", "prompted", "own"]
+READING = {"past_key_values", "use_cache", "cache_implementation", "prefill_chunk_size"}
+"""Options that say how prompts are read."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +59,7 @@ class Output:
 
     def written(self, protocol: Protocol) -> str:
         """The text, its calls as another protocol has them."""
-        return "".join(written(event, protocol) for event in self.events)
+        return written(self.events, protocol)
 
     @property
     def calls(self) -> tuple[CallResult | CallRejected, ...]:
@@ -217,10 +219,12 @@ class CalcGenerator:
         self, inputs: dict[str, torch.Tensor], rows: Sequence[Row], options: dict[str, Any]
     ) -> torch.Tensor:
         """Have these rows written behind the inputs; the tokens of both."""
+        given = self.completed(options)
+        if len(rows) == len(inputs["input_ids"]) and not READING & given.keys():
+            cache = read_once(self.model, inputs["input_ids"], inputs["attention_mask"])
+            given |= {} if cache is None else {"past_key_values": cache}
         tokens: torch.Tensor = self.model.generate(
-            **inputs,
-            custom_generate=Loop(lambda number: rows[number]),
-            **self.completed(options),
+            **inputs, custom_generate=Loop(lambda number: rows[number]), **given
         )
         return tokens
 

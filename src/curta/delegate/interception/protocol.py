@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 from curta.errors import CalculatorError, UserError
+
+FormatName = Literal["inline", "prompted", "own"]
+"""Ways to call, see `formats`."""
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import deque
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -16,6 +17,7 @@ from curta.delegate.interception.events import (
     CallResult,
     CallWritten,
     Event,
+    TextDelta,
 )
 from curta.delegate.interception.formats import Format
 from curta.delegate.interception.pieces import Fragments, TokenText
@@ -25,6 +27,8 @@ from curta.errors import TokenError
 
 if TYPE_CHECKING:
     from curta.delegate.interception.constraint import Constraint
+
+NUMERAL = re.compile(r"^[0-9.,]*")
 
 
 @dataclass(frozen=True)
@@ -52,7 +56,8 @@ class Row:
     behind a turn go on behind the token that ends it, or what the template has in its place.
 
     An answer is given whole or not at all: half a number would be a wrong one. So a row ends at a
-    call whose answer has no room any more.
+    call whose answer has no room any more. Where digits behind an answer would make it another
+    number, the row goes on with a space: 4.5 may become 4.50, and not 4.57.
     """
 
     def __init__(self, tokenizer: Any, calling: Calling, tell: Callable[[Event], None]) -> None:
@@ -64,6 +69,8 @@ class Row:
         )
         self.text = ""
         """What the model has written in this turn, behind its last call."""
+        self.stated = ""
+        """What was said last, if it is an answer that is a number, or that and more of it."""
         self.ends: frozenset[int] = frozenset()
         """Tokens that end a turn; they are no text."""
         self.likeliest = False
@@ -123,6 +130,16 @@ class Row:
             return self.turned(token, room)
         whole = self.said.is_waiting
         piece = rest = self.said.push(token)
+        if piece and self.stated:
+            number, further = self.stated, NUMERAL.sub("", piece, count=1)
+            self.stated = "" if further else number + piece
+            longer = number + piece.removesuffix(further)
+            if plain(longer) != plain(number) and (space := self.encoded(" ")[1]):
+                self.stated = ""
+                self.said.replace_last(space)
+                self.report(TextDelta(" "))
+                self.text += " "
+                return space[:room]
         self.text += piece
         while rest:
             steps, rest = self.scanner.feed(rest), ""
@@ -204,6 +221,7 @@ class Row:
         self.tell_outcomes(outcomes, text + rest + answer, failure)
         self.said.extend(behind)
         self.text = ""
+        self.stated = answer.split()[-1] if answer[-1:].isdigit() else ""
         return fed + behind
 
     def encoded(self, answer: str) -> tuple[str, list[int], TokenError | None]:
@@ -292,3 +310,9 @@ class Row:
         if isinstance(found, Closed):
             found = CallRejected(found.text + found.rest, found.body.strip(" "))
         self.tell(found)
+
+
+def plain(number: str) -> str:
+    """A number without what does not change it: commas, and zeros behind a point."""
+    digits = number.rstrip(".,").replace(",", "")
+    return digits.rstrip("0").rstrip(".") if "." in digits and "e" not in digits else digits
