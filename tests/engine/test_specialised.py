@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, assume, given, note, settings
 from hypothesis import strategies as st
 
 import curta.engine.native.selector as selector
-from curta.compiler import Graph, Model, Node, compile
+from curta.compiler import Graph, Model, Node, at_least, compile
 from curta.compiler.model import load_model
 from curta.engine import Engine, hot, load, native_level
 from curta.engine.model_cache import cached_source
@@ -329,6 +329,44 @@ def test_what_is_nearest_is_asked_again_behind_every_token_of_an_instruction() -
     with all_are_programs():
         said, _ = same_outcome(model, [0, 2, 3, 1, 0], 200)
     assert said[:30] == outcome(load(model, "evaluate"), [0, 2, 3, 1, 0], 30)[0]
+
+
+@pytest.mark.parametrize("kept", ["key", "nearest", "total"])
+def test_what_an_instruction_changes_is_what_it_is_at_its_next_token(kept: str) -> None:
+    """In rows, or a total, that depend on which instruction it is."""
+
+    def found(graph: Graph, words: Words) -> Node:
+        if kept == "total":
+            return 3 * at_least(graph.running_sum(words.operation * 2 - 3), 5)
+        count = graph.running_sum(graph.is_token(*SAID, *ASIDE))
+        return graph.lookup(
+            query=graph.constant(1),
+            key=words.operation,
+            value=count - 32 * at_least(count, 32) - 32 * at_least(count, 64),
+            missing="nearest" if kept == "nearest" else 0,
+        )
+
+    def results(graph: Graph, words: Words) -> list[Node]:
+        return [found(graph, words) + number for number in range(4)]
+
+    model = compile(executor(results, -1000, 1000, results), 1024)
+    with all_are_programs():
+        for program in ([0, 1, 2, 1, 0], [2, 2, 3, 1, 0], [3, 0, 2, 1, 0]):
+            general = conversation(Native(model, specialise=False), program, [])
+            assert conversation(Native(model), program, []) == general
+            said, _ = outcome(load(model, "evaluate"), program, 40)
+            assert general[0][0][:40] == said
+
+
+def test_a_sequence_that_was_stopped_says_nothing_more() -> None:
+    model = compile(adder(), 256)
+    with all_are_programs():
+        session = Native(model).session()
+    following = session.take(np.array([15] * 5, dtype=np.int32))
+    session.generate(following, 200)
+    for _ in range(2):
+        with pytest.raises(RegionError, match="promised"):
+            session.generate(following, 200)
 
 
 @pytest.mark.parametrize(

@@ -196,7 +196,8 @@ class NativeSession(Session):
         return said.value
 
     def _given(self, tokens: Ids) -> Ids:
-        """Tokens as they are passed on, if there is room for them in the sequence."""
+        """Tokens as they are passed on, if there is room for them in a sequence that goes on."""
+        self.check()
         given = np.ascontiguousarray(tokens, dtype=np.int32)
         if self.length + len(given) > self.engine.max_tokens:
             raise self.engine.too_long()
@@ -207,6 +208,7 @@ class NativeSession(Session):
     def generate(self, first: int, count: int) -> Ids:
         """`first`, and what the model says after it: `count` tokens, fewer after a stop token."""
         first = self.engine.check_token(first)
+        self.check()
         if count < 1:
             return np.zeros(0, dtype=np.int32)
         if self.length + count - 1 > self.engine.max_tokens:

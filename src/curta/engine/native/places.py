@@ -130,6 +130,7 @@ class Places:
         self.tables = self.fields_in_tables()
         self.fields = self.fields_by_name()
         self.check_rows()
+        self.check_totals()
         self.check_track()
 
     # -- the beginning --------------------------------------------------------------------------
@@ -203,6 +204,11 @@ class Places:
         if self.routine.look_ups[self.selecting].rows in filed:
             raise NotWorthItError
 
+    def check_totals(self) -> None:
+        """What is known of a total at one token holds at the next: none grows behind the border."""
+        if any(isinstance(event, Growth) for event in self.routine.events[self.border :]):
+            raise NotWorthItError
+
     def check_track(self) -> None:
         """When the code is left, what its tokens file by position is computed from them alone."""
         filed = [
@@ -263,8 +269,10 @@ class Places:
     def beginning(self, value: Number) -> Moment:
         """A place whose selector is this, once the token before it is taken in."""
         facts = self.arrived.facts
-        rest = self.query.plus(Sum(((self.counter, 1),)), -self.sign)
-        counted = sum_of([(self.place, self.sign), (self.arrived.sum(rest), -self.sign)])
+        rest = self.arrived.sum(self.query.plus(Sum(((self.counter, 1),)), -self.sign))
+        if not self.changes.stay(rest.terms, Change(token=True)):
+            raise NotWorthItError  # the next token says something else
+        counted = sum_of([(self.place, self.sign), (rest, -self.sign)])
         facts = self.with_fields(replace(facts, equal=facts.equal | {self.counter: counted}))
         selector = Exact(self.pool, facts).value(self.selector)
         facts = replace(facts, equal=facts.equal | {self.selector: constant(value)})
@@ -413,14 +421,11 @@ class Places:
 
     @property
     def uncounted(self) -> list[ValueId]:
-        """Totals of which it is not the token alone that says by how much they grow, and before the
-        border.
-        """
+        """Totals of which it is not the token alone that says by how much they grow."""
         return [
             event.total
-            for number, event in enumerate(self.routine.events)
-            if isinstance(event, Growth)
-            and (number >= self.border or numbers_over(self.routine, event.addend, [0]) is None)
+            for event in self.routine.events
+            if isinstance(event, Growth) and numbers_over(self.routine, event.addend, [0]) is None
         ]
 
     @property

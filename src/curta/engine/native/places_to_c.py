@@ -57,13 +57,24 @@ class PlacesWriter(CodeWriter):
         self.moment: Moment | None = None
         self.parts: dict[str, str] = {}
         """Functions that templates call, by what they do."""
+        self.filled = set[int]()
+        """Rows that a template files in behind the border."""
+        self.read_from = set[int]()
+        """Rows that it looks things up in."""
 
     def template(self, value: Number) -> str:
-        """What is done from the border of a step on, at a place whose selector is this."""
+        """What is done from the border of a step on, at a place whose selector is this.
+
+        None that looks up what it files behind the border: there, what was found is not forgotten.
+        """
+        self.filled.clear()
+        self.read_from.clear()
         try:
             lines = self.speaks(self.places.beginning(value), Scope())
         finally:
             self.moment = None
+        if self.filled & self.read_from:
+            raise NotWorthItError
         return "\n".join(outlined(without_unused(lines), self.parts))
 
     def begin(self) -> list[str]:
@@ -167,6 +178,7 @@ class PlacesWriter(CodeWriter):
 
     def block(self, block: Block, scope: Scope) -> list[str]:
         said = " ".join(map(str, sorted(self.places.says(block))))
+        self.filled |= {act.rows for _, act in block.acts if isinstance(act, Filing)}
         lines = super().block(block, scope)
         return [f"//@may {said}", *lines, "//@end"] if said else lines
 
@@ -237,6 +249,8 @@ class PlacesWriter(CodeWriter):
         for event in places.routine.events[: places.border]:
             found, moment = places.follow(moment, event, still, guarded)
             acts += found
+        if not arrives and moment.case.sum(places.query) != places.place:
+            raise NotWorthItError
         lines, blocks = list[str](), 0
         if arrives:
             target = moment.case.sum(places.query)
@@ -293,12 +307,16 @@ class PlacesWriter(CodeWriter):
     def define(self, case: Case, value: ValueId, scope: Scope, lines: list[str]) -> None:
         if self.moment is not None:
             match self.pool.entries[value].definition:
-                case PositionValue() | Column():
+                case PositionValue() | Column() | Digit():
                     raise NotWorthItError
                 case FetchedValue(number) | FetchedKey(number):
                     if self.pool.rows_behind(number).by_position:
                         raise NotWorthItError
         super().define(case, value, scope, lines)
+
+    def find(self, case: Case, number: int, scope: Scope, lines: list[str]) -> None:
+        self.read_from.add(self.pool.look_ups[number].rows)
+        super().find(case, number, scope, lines)
 
     def file(self, case: Case, act: Filing, scope: Scope) -> list[str]:
         """The track is filed again when the code is left."""
