@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TypedDict
 
 from hypothesis import strategies as st
 
 from curta.compiler import Graph, Node, at_least, back, equals, remainder_of, select
-from tests.support.random_graphs import OPERATIONS, Pick
+from tests.support.random_graphs import OPERATIONS, Pick, a_running_sum
 
 LENGTH = 5
 """Instructions of a program; the last one is not executed: the place goes back to the first."""
@@ -40,6 +41,13 @@ Results = Callable[[Graph, Words], Sequence[Node]]
 """What operations result in, by their numbers."""
 
 
+class Extras(TypedDict):
+    """What a machine may have."""
+
+    turns: Results | None
+    odd: Callable[[Graph], Node] | None
+
+
 def executor(
     results: Results,
     low: int,
@@ -48,13 +56,15 @@ def executor(
     *,
     wide: bool = False,
     turns: Results | None = None,
+    odd: Callable[[Graph], Node] | None = None,
 ) -> Graph:
     """A machine of one register. The first five tokens are a program, repeated for ever; what an
     operation results in is said, and promised to be in low..high.
 
     If there are `asides` for the first operations, they say two tokens each: one aside, which
     moves nothing, and their result. If the register is `wide`, all do: its upper digit, and the
-    lower one. If there are `turns`, one operation jumps as far as the first of them says.
+    lower one. If there are `turns`, one operation jumps as far as the first of them says. What is
+    executed stands as far from the place as something `odd` says.
     """
     graph = Graph([*OPERATION_NAMES, *SAID, "again", *ASIDE, *OPERATIONS_WITH.values(), *JUMPS])
     is_operation = graph.is_token(*OPERATION_NAMES, *OPERATIONS_WITH.values())
@@ -68,8 +78,9 @@ def executor(
     place = graph.running_sum(moved)
     graph.assume(place, 0, LENGTH - 1)
     key = select(is_operation, size - 1, -1)
+    at = place if odd is None else place + odd(graph)
     now, given = (
-        graph.lookup(query=place, key=key, value=one, missing=0) for one in (operation, operand)
+        graph.lookup(query=at, key=key, value=one, missing=0) for one in (operation, operand)
     )
     lower = number_among(graph, SAID)
     upper = DIGIT * back(1, number_among(graph, ASIDE)) if wide else 0
@@ -136,6 +147,9 @@ def adder(operations: int = 16, *, array: bool = False) -> Graph:
 
 
 SIGNS = st.sampled_from([-1, 1])
+SELDOM = st.sampled_from([False, False, False, True])
+"""What mostly keeps a model from having code for its instructions."""
+WITHOUT_SUMS = [operation for operation in OPERATIONS if operation is not a_running_sum]
 
 
 @st.composite
@@ -146,22 +160,41 @@ def executors(draw: st.DrawFn) -> Graph:
 
     def some(graph: Graph, words: Words) -> list[Node]:
         nodes = [words.value, words.value, words.aside, words.operand, words.operation, words.place]
-        nodes.append(graph.is_token(*draw(st.sampled_from([SAID, SAID[::2], ASIDE]))))
+        if draw(SELDOM):
+            nodes.append(graph.is_token(*draw(st.sampled_from([SAID, SAID[::2], ASIDE]))))
         pick: Pick = lambda: draw(st.sampled_from(nodes))  # noqa: E731
+        known = OPERATIONS if draw(SELDOM) else WITHOUT_SUMS
         for _ in range(draw(st.integers(4, 10))):
-            nodes.append(draw(st.sampled_from(OPERATIONS))(draw, graph, pick))
+            nodes.append(draw(st.sampled_from(known))(draw, graph, pick))
         for low in draw(st.lists(st.integers(-4, 2), max_size=2)):
             graph.assume(graph.running_sum(pick()) * draw(SIGNS) + draw(SIGNS), low, 2**20)
         return [draw(st.sampled_from(nodes)) for _ in range(draw(st.integers(2, 6)))]
 
-    turns = some if draw(st.booleans()) else None
+    def odd(graph: Graph) -> Node:
+        """Something that the token alone says, or the one before; or what is said of the prompt."""
+        values = draw(st.lists(st.integers(-1, 1), min_size=len(SAID), max_size=len(SAID)))
+        said = graph.feature("odd", dict(zip(SAID, values, strict=True)))
+        match draw(st.integers(0, 3)):
+            case 0:
+                return said
+            case 1:
+                return back(draw(st.integers(1, 3)), said)
+            case 2:
+                return graph.is_token(*draw(st.sampled_from([ASIDE, JUMPS, ["again"]]))) - 1
+            case _:
+                return remainder_of(graph.running_sum(graph.is_token(*ASIDE)), 2, 2**12)
+
+    extras: Extras = {
+        "turns": some if draw(st.booleans()) else None,
+        "odd": odd if draw(SELDOM) else None,
+    }
     match draw(st.integers(0, 2)):
         case 0:
-            return executor(some, -(2**20), 2**20, turns=turns)
+            return executor(some, -(2**20), 2**20, **extras)
         case 1:
-            return executor(some, -(2**20), 2**20, some, turns=turns)
+            return executor(some, -(2**20), 2**20, some, **extras)
         case _:
-            return executor(some, 0, DIGIT * DIGIT - 1, wide=True, turns=turns)
+            return executor(some, 0, DIGIT * DIGIT - 1, wide=True, **extras)
 
 
 FIRST_WITH = len(OPERATION_NAMES) + len(SAID) + 1 + len(ASIDE)

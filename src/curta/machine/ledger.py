@@ -10,10 +10,9 @@ from __future__ import annotations
 
 import ctypes
 from collections import deque
-from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache
-from importlib import resources
-from typing import Any, Protocol
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -33,6 +32,9 @@ from curta.machine.instructions import (
 )
 from curta.machine.loaded import LoadedProgram
 from curta.machine.vocabulary import ADDRESS_BYTES, DIGIT, FAR, NEAR, QUOTIENT_DIGIT
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future, ThreadPoolExecutor
 
 FIRST_FRAME = 2 * GLOBALS
 REGISTERS = FIRST_FRAME + FRAME_REGISTERS
@@ -303,6 +305,8 @@ MOST_WAITING = 16
 
 @cache
 def _reader() -> ThreadPoolExecutor:
+    from concurrent.futures import ThreadPoolExecutor
+
     return ThreadPoolExecutor(1, "curta-ledger")
 
 
@@ -313,7 +317,7 @@ class FastLedger:
         self.size = frame_size(program)
         self._library = library
         self._rows = _rows(program)
-        self._reading = deque[Future[int]]()
+        self._reading: deque[Future[int]] = deque()
         """Stretches that are not read yet, in their order."""
         self._pointer = library.curta_ledger_new(_at(self._rows), len(self._rows))
         if not self._pointer:
@@ -483,7 +487,7 @@ def _library() -> ctypes.CDLL:
         "TRAPS": len(ids.TRAP_IDS),
     }
     macros = "".join(f"#define {name} {number}\n" for name, number in numbers.items())
-    source = (resources.files("curta.machine") / "ledger.c").read_text(encoding="utf-8")
+    source = Path(__file__).with_name("ledger.c").read_text(encoding="utf-8")
     library = load_library(build_library(macros + zeros_source() + source, name="ledger"))
     pointer, count = ctypes.c_void_p, ctypes.c_int64
     for name, result, arguments in (

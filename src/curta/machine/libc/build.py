@@ -13,7 +13,6 @@ that it may bring into others.
 
 from __future__ import annotations
 
-import argparse
 import subprocess
 import sys
 import tempfile
@@ -100,7 +99,9 @@ def compile_object(source: str) -> bytes:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Build the objects, or say which of the committed ones are stale."""
-    parser = argparse.ArgumentParser(description=main.__doc__)
+    from argparse import ArgumentParser
+
+    parser = ArgumentParser(description=main.__doc__)
     parser.add_argument("--check", action="store_true", help="build nothing, only compare")
     check = parser.parse_args(arguments).check
     stale = 0
