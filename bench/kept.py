@@ -236,7 +236,8 @@ def run(state: int, steps: int, keep: str | None, keep_tokens: bool) -> dict[str
 
 def resume(file: str) -> dict[str, Any]:
     """From the file to the first tokens behind the last page."""
-    from curta.machine.conversation import Conversation, Host
+    from curta.machine.conversation import Conversation
+    from curta.machine.host import Host
     from curta.machine.kept.file import KeptRun
     from curta.machine.kept.keeping import Recorder, ending_of, limits_of
     from curta.machine.kept.resume import ready_for

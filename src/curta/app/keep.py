@@ -11,7 +11,7 @@ from curta.app.entry import INTERRUPTED
 from curta.app.figures import tell_end
 from curta.errors import LimitError, ProgramError, Trap, UserError
 from curta.machine import requested
-from curta.machine.conversation import Host, Input
+from curta.machine.host import Host, Input
 from curta.machine.kept.file import KeptRun
 from curta.machine.kept.journal import command
 from curta.machine.kept.keeping import Handed, Ready, figures, play, results

@@ -40,7 +40,7 @@ class Options(Shown, StandardInput):
 def run(options: Options) -> int:
     """Go on with a kept run."""
     from curta.app.keep import Playing, results_text
-    from curta.machine.conversation import Host
+    from curta.machine.host import Host
     from curta.machine.kept.file import KeptRun, Kind
     from curta.machine.kept.output import described, output_there, refuse_own_output
     from curta.machine.kept.resume import check_is_of_use, ready_for

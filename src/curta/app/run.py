@@ -15,7 +15,8 @@ from curta.options import option
 from curta.terminal import Screen
 
 if TYPE_CHECKING:
-    from curta.machine.conversation import Conversation, Input
+    from curta.machine.conversation import Conversation
+    from curta.machine.host import Input
     from curta.machine.instance import Instance
     from curta.machine.loaded import LoadedProgram
 

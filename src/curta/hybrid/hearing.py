@@ -11,8 +11,9 @@ import numpy as np
 from curta.engine.base import Ids
 from curta.errors import VerifyError
 from curta.hybrid.vocabulary import JointIds, JointVocabulary
-from curta.machine.conversation import ConversationLimits, Host
+from curta.machine.conversation import ConversationLimits
 from curta.machine.core_program import Segment
+from curta.machine.host import Host
 from curta.machine.ids import STOP_IDS
 from curta.machine.instance import Instance
 from curta.machine.instructions import MOST_TOKENS

@@ -15,13 +15,13 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
 
 import numpy as np
 
 from curta.errors import CurtaError, ExitError, LimitError, ProgramError, Trap, UserError
 from curta.machine.backtrace import backtrace
 from curta.machine.core_program import INITIALISE, Segment
+from curta.machine.host import Host, next_byte
 from curta.machine.ids import (
     AWAIT_ID,
     EXIT_ID,
@@ -55,17 +55,6 @@ LATER = 8
 """A chapter that does not end yet is longer by one part in so many before that is asked again."""
 COMPILED_MAIN = "__original_main"
 """What the C compiler calls a main without parameters."""
-
-
-@runtime_checkable
-class Readable(Protocol):
-    """A binary file, as far as it is needed."""
-
-    def read(self, size: int, /) -> bytes | None:
-        """Up to so many bytes; none at the end."""
-
-
-Input = bytes | bytearray | memoryview | Readable | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,23 +100,6 @@ class Figures:
             f"{self.instructions:,} core instructions, {instructions:,.0f} a second; "
             f"{self.memory_bytes / 2**20:,.1f} MiB{known}"
         )
-
-
-@dataclass(frozen=True, slots=True)
-class Host:
-    """What a program can reach: its input, and who gets its output as it comes."""
-
-    stdin: Input = None
-    on_stdout: Callable[[bytes], object] | None = None
-    on_stderr: Callable[[bytes], object] | None = None
-    on_progress: Callable[[Figures], object] | None = None
-    on_opening: Callable[[Ids], object] | None = None
-    """Gets what opens each chapter, before it is said."""
-    on_page: Callable[[Page], object] | None = None
-    """Told of every chapter but the first, before it begins."""
-    on_tokens: Callable[[Ids], object] | None = None
-    """Gets the tokens behind openings, the host's own included."""
-    on_start: Callable[[Conversation], object] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,7 +165,7 @@ class Conversation:
         self.stderr = bytearray()
         self.ledger = new_ledger(program)
         """What the tokens so far have filed."""
-        self._input = _next_byte(host.stdin)
+        self._input = next_byte(host.stdin)
         self._tail = NOTHING
         self._tail_length = 64
         self._tokens = self._opened = self._due = self._placed = 0
@@ -488,18 +460,3 @@ class Conversation:
                 kept += written
             if tell is not None:
                 tell(written)
-
-
-def _next_byte(stdin: Input) -> Callable[[], int]:
-    """The input, byte by byte; -1 at its end."""
-    if stdin is None:
-        return lambda: -1
-    if isinstance(stdin, bytes | bytearray | memoryview):
-        given = iter(bytes(stdin))
-        return lambda: next(given, -1)
-
-    def read() -> int:
-        byte = stdin.read(1)
-        return byte[0] if byte else -1
-
-    return read

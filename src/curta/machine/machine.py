@@ -19,8 +19,9 @@ from weakref import WeakValueDictionary
 
 from curta.engine import Engine
 from curta.errors import UserError
-from curta.machine.conversation import ConversationLimits, Host
+from curta.machine.conversation import ConversationLimits
 from curta.machine.core_program import Segment
+from curta.machine.host import Host
 from curta.machine.instance import Instance
 from curta.machine.kept.keeping import Ready, run_kept
 from curta.machine.load import load_program

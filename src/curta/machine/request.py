@@ -18,7 +18,7 @@ from curta.errors import UserError
 from curta.options import option, rest, word
 
 if TYPE_CHECKING:
-    from curta.machine.conversation import Input
+    from curta.machine.host import Input
 
 DEFAULT_PAGES = 16_384
 """1 GiB."""

@@ -13,8 +13,9 @@ from typing import Any
 
 from curta.errors import UserError
 from curta.machine.bake import SUFFIX, BakedMachine, load_baked
-from curta.machine.conversation import Conversation, ConversationLimits, Host, Input
+from curta.machine.conversation import Conversation, ConversationLimits
 from curta.machine.extensions import Extension, find_extension
+from curta.machine.host import Host, Input
 from curta.machine.instance import Instance
 from curta.machine.kept.file import KeptRun
 from curta.machine.kept.journal import is_journal

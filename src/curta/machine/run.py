@@ -15,15 +15,9 @@ from typing import Literal, TypedDict
 from curta.engine import LEVELS, Engine, Level
 from curta.errors import UserError
 from curta.machine import layout
-from curta.machine.conversation import (
-    Conversation,
-    ConversationLimits,
-    Figures,
-    Host,
-    Input,
-    Readable,
-)
+from curta.machine.conversation import Conversation, ConversationLimits, Figures
 from curta.machine.core_program import Segment
+from curta.machine.host import Host, Input, Readable
 from curta.machine.instance import Instance
 from curta.machine.loaded import LoadedProgram
 from curta.machine.talkers import SessionTalker, Talker

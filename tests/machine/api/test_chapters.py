@@ -421,7 +421,7 @@ def test_stores_at_the_edges_of_pages(size: int) -> None:
 
 def test_a_ledger_may_lag_behind(monkeypatch: pytest.MonkeyPatch) -> None:
     """Long stretches wait for another thread, in their order; what is asked waits for them."""
-    monkeypatch.setattr("curta.machine.ledger.LONG", 1000)
+    monkeypatch.setattr("curta.machine.fast_ledger.LONG", 1000)
     instance = begun()
     instance.invoke("fibonacci", 17)
     said = instance.conversation.said()
@@ -444,7 +444,7 @@ def test_without_a_c_compiler_the_ledger_is_the_one_in_python(
 
     expected = begun(chapter_tokens=1000)
     expected.run()
-    monkeypatch.setattr("curta.machine.ledger._library", missing)
+    monkeypatch.setattr("curta.machine.fast_ledger._library", missing)
     instance = begun(chapter_tokens=1000)
     assert isinstance(instance.conversation.ledger, PlainLedger)
     instance.run()

@@ -10,8 +10,9 @@ import pytest
 
 from curta import Machine, Trap
 from curta.errors import CurtaError, ExitError, LimitError, UserError
-from curta.machine.conversation import ConversationLimits, Figures, Host
+from curta.machine.conversation import ConversationLimits, Figures
 from curta.machine.encode import encode
+from curta.machine.host import Host
 from curta.machine.instance import Instance
 from curta.machine.loaded import LoadedProgram
 from curta.machine.prompt import decode_prompt

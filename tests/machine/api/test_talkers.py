@@ -14,7 +14,8 @@ from curta.engine import load
 from curta.engine.native_level import Native
 from curta.errors import LimitError, UserError
 from curta.machine import weights
-from curta.machine.conversation import Conversation, ConversationLimits, Host
+from curta.machine.conversation import Conversation, ConversationLimits
+from curta.machine.host import Host
 from curta.machine.ids import AWAIT_ID, FIRST_LAST, Ids
 from curta.machine.loaded import ORIGIN, ROW, LoadedProgram
 from curta.machine.talkers import SessionTalker, Talker

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from curta import Machine
 from curta.errors import LimitError, Trap
-from curta.machine.conversation import ConversationLimits, Host
+from curta.machine.conversation import ConversationLimits
+from curta.machine.host import Host
 from curta.machine.loaded import LoadedProgram
 from tests.machine.wasm.oracle import FUEL, SAME_TRAP, Outcome
 

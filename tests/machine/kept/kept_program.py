@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from curta import Machine
-from curta.machine.conversation import Host
+from curta.machine.host import Host
 from curta.machine.kept.file import KeptRun, Kind
 from curta.machine.kept.keeping import Ready, play
 from curta.machine.wasm.text import assemble

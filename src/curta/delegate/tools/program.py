@@ -23,7 +23,8 @@ from curta.delegate.tools.signature import Function, functions_of, kind_of
 from curta.delegate.tools.tool import Answer, Bounds, Found, answered, refused
 from curta.errors import CurtaError, ExitError, LimitError, ToolError, Trap
 from curta.machine import layout
-from curta.machine.conversation import Conversation, ConversationLimits, Figures, Host
+from curta.machine.conversation import Conversation, ConversationLimits, Figures
+from curta.machine.host import Host
 from curta.machine.instance import START, Instance, Result
 from curta.machine.loaded import LoadedProgram
 from curta.machine.machine import Machine

@@ -150,7 +150,7 @@ def tool_of(question: Mapping[str, Any], bounds: Bounds) -> Tool:
 
 def verified(module: bytes, stdin: bytes, bounds: Bounds) -> Answer:
     """A run that is kept for as long as it takes to compare it with hull caches."""
-    from curta.machine.conversation import Host
+    from curta.machine.host import Host
     from curta.machine.kept.file import KeptRun
     from curta.machine.kept.keeping import create, play, run_invocations, segments
     from curta.machine.processes import worker_setup

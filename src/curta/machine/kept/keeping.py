@@ -16,16 +16,9 @@ import numpy as np
 
 from curta import __version__
 from curta.errors import ExitError, ProgramError, Trap, UserError
-from curta.machine.conversation import (
-    Conversation,
-    ConversationLimits,
-    Figures,
-    Host,
-    Input,
-    Page,
-    Readable,
-)
+from curta.machine.conversation import Conversation, ConversationLimits, Figures, Page
 from curta.machine.core_program import INITIALISE, Entry, Segment
+from curta.machine.host import Host, Input, Readable
 from curta.machine.ids import Ids
 from curta.machine.instance import START, check_runs
 from curta.machine.kept.file import (

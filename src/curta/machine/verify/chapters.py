@@ -20,7 +20,8 @@ import numpy.typing as npt
 
 from curta.engine import Engine
 from curta.errors import UserError, VerifyError
-from curta.machine.conversation import Conversation, Host, Page
+from curta.machine.conversation import Conversation, Page
+from curta.machine.host import Host
 from curta.machine.ids import AWAIT_ID, FIRST_JUMP, FIRST_LAST, READ_ID, START_ID, STOP_IDS, Ids
 from curta.machine.instructions import MOST_TOKENS
 from curta.machine.kept.file import (
