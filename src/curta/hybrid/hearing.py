@@ -99,7 +99,7 @@ class HeardMachine(Machine):
     """The machine in one call."""
 
     def __init__(self, machine: Machine, hearing: Hearing) -> None:
-        super().__init__(machine.level)
+        super().__init__(machine.level, extensions=machine.extensions)
         self.engine = machine.engine
         self._programs = machine._programs
         self.hearing = hearing

@@ -38,6 +38,7 @@ from pathlib import Path
 from curta.engine.toolchain import Zig, find_zig, zig_environment
 from curta.errors import CompilerNotFoundError, SourceError, UserError
 from curta.machine.libc.build import PIECES, Piece
+from curta.machine.wasm.reader import Reader
 from curta.store import Shelf, key_of
 
 PROGRAMS = Shelf("programs")
@@ -354,30 +355,14 @@ def split_flags(text: str) -> list[str]:
 
 def without_custom_sections(module: bytes) -> bytes:
     """The module without debug information and producers' notes, but with its functions' names."""
+    reader = Reader(module, 8, len(module))
     kept = [module[:8]]
-    at = 8
-    while at < len(module):
-        size, content = _unsigned(module, at + 1)
-        end = content + size
-        if module[at] != 0:
-            kept.append(module[at:end])
-        else:
-            length, name = _unsigned(module, content)
-            if module[name : name + length] == b"name":
-                kept.append(module[at:end])
-        at = end
+    while reader.at < reader.end:
+        start, number = reader.at, reader.byte()
+        section = reader.part(reader.length())
+        if number or section.name() == "name":
+            kept.append(module[start : reader.at])
     return b"".join(kept)
-
-
-def _unsigned(content: bytes, at: int) -> tuple[int, int]:
-    """A number in LEB128, and where it ends."""
-    value = shift = 0
-    while True:
-        byte = content[at]
-        value |= (byte & 127) << shift
-        at, shift = at + 1, shift + 7
-        if byte < 128:
-            return value, at
 
 
 def _digest(path: Path) -> str:
