@@ -372,7 +372,3 @@ def relative(name: str) -> str:
     """A path as the user would write it."""
     there = os.path.relpath(name)
     return os.path.basename(name) if there.startswith("..") else there
-
-
-def sources_named(names: Sequence[str]) -> str:
-    return " ".join(map(os.path.basename, names))
