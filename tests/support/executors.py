@@ -8,7 +8,7 @@ from typing import TypedDict
 
 from hypothesis import strategies as st
 
-from curta.compiler import Graph, Node, at_least, back, equals, remainder_of, select
+from curta.compiler import Graph, Node, at_least, back, clamp, equals, remainder_of, select
 from tests.support.random_graphs import OPERATIONS, Pick, a_running_sum
 
 LENGTH = 5
@@ -147,30 +147,35 @@ def adder(operations: int = 16, *, array: bool = False) -> Graph:
 
 
 SIGNS = st.sampled_from([-1, 1])
-SELDOM = st.sampled_from([False, False, False, True])
-"""What mostly keeps a model from having code for its instructions."""
 WITHOUT_SUMS = [operation for operation in OPERATIONS if operation is not a_running_sum]
 
 
 @st.composite
-def executors(draw: st.DrawFn) -> Graph:
+def executors(draw: st.DrawFn, *, odd: bool = False) -> Graph:
     """One whose operations are random graphs of the words and of each other's results, some of
     them with promises about sums, which may be broken before anything is said.
+
+    If it is odd, it has what mostly keeps a model from having code for its instructions, or should:
+    sums of what instructions say, the token itself, a place that is not what tokens move.
     """
 
     def some(graph: Graph, words: Words) -> list[Node]:
         nodes = [words.value, words.value, words.aside, words.operand, words.operation, words.place]
-        if draw(SELDOM):
+        if odd and draw(st.booleans()):
             nodes.append(graph.is_token(*draw(st.sampled_from([SAID, SAID[::2], ASIDE]))))
         pick: Pick = lambda: draw(st.sampled_from(nodes))  # noqa: E731
-        known = OPERATIONS if draw(SELDOM) else WITHOUT_SUMS
         for _ in range(draw(st.integers(4, 10))):
+            known = OPERATIONS if odd else WITHOUT_SUMS
             nodes.append(draw(st.sampled_from(known))(draw, graph, pick))
+        if odd and draw(st.booleans()):
+            grows = graph.gate(equals(words.operation, draw(st.integers(0, 3))), pick())
+            total = graph.running_sum(grows)
+            nodes += [total, total + pick(), remainder_of(clamp(total, 0, 255), 16, 255)]
         for low in draw(st.lists(st.integers(-4, 2), max_size=2)):
             graph.assume(graph.running_sum(pick()) * draw(SIGNS) + draw(SIGNS), low, 2**20)
         return [draw(st.sampled_from(nodes)) for _ in range(draw(st.integers(2, 6)))]
 
-    def odd(graph: Graph) -> Node:
+    def away(graph: Graph) -> Node:
         """Something that the token alone says, or the one before; or what is said of the prompt."""
         values = draw(st.lists(st.integers(-1, 1), min_size=len(SAID), max_size=len(SAID)))
         said = graph.feature("odd", dict(zip(SAID, values, strict=True)))
@@ -186,7 +191,7 @@ def executors(draw: st.DrawFn) -> Graph:
 
     extras: Extras = {
         "turns": some if draw(st.booleans()) else None,
-        "odd": odd if draw(SELDOM) else None,
+        "odd": away if odd and draw(st.booleans()) else None,
     }
     match draw(st.integers(0, 2)):
         case 0:
