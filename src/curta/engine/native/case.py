@@ -38,6 +38,7 @@ from curta.engine.native.values import (
     Sum,
     ValueId,
     constant,
+    sum_of,
 )
 
 place_of = itemgetter(0)
@@ -82,7 +83,7 @@ class Case:
     def __init__(self, pool: Pool, facts: Facts) -> None:
         self.pool = pool
         self.facts = facts
-        self.values: dict[ValueId, Sum] = {}
+        self.values: dict[ValueId, Sum] = {CONSTANT: ONE}
         self.sums: dict[Sum, Sum] = {}
         self.intervals = Intervals(pool, facts.bounds)
         self.under_hit: dict[int, Self] = {}
@@ -142,15 +143,8 @@ class Case:
         """What is left of a sum."""
         found = self.sums.get(total)
         if found is None:
-            collected: dict[ValueId, Number] = {}
-            for value, coefficient in total.terms:
-                if value == CONSTANT:
-                    collected[CONSTANT] = collected.get(CONSTANT, 0) + coefficient
-                    continue
-                for v, c in self.value(value).terms:
-                    collected[v] = collected.get(v, 0) + c * coefficient
-            terms = sorted((v, simplify(c)) for v, c in collected.items() if c)
-            found = self.sums[total] = self.settled(self.grouped(Sum(tuple(terms))))
+            left = sum_of([(self.value(value), factor) for value, factor in total.terms])
+            found = self.sums[total] = self.settled(self.grouped(left))
         return found
 
     def grouped(self, total: Sum) -> Sum:

@@ -39,13 +39,8 @@ class Scope:
     """Values that are bits of a number."""
 
     def inner(self) -> Scope:
-        return Scope(
-            set(self.defined),
-            set(self.rows),
-            set(self.found),
-            dict(self.names),
-            dict(self.bits),
-        )
+        """What is there at the beginning of a block within."""
+        return Scope(**{name: known.copy() for name, known in vars(self).items()})
 
 
 class CannotSpecialiseError(Exception):
