@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from curta.compiler.numbers import Number, power_of_two, simplify
 from curta.engine.native.case import Case
-from curta.engine.native.routine import Acts, Block, Compare, Divide, Rule, Say
+from curta.engine.native.routine import Acts, Divide, Rule, Say
 from curta.engine.native.values import CONSTANT, Bounds, Steps, Sum, ValueId
 
 MOST_PIECES = 6
@@ -21,14 +21,11 @@ MOST_TRIED = 6
 def chosen(case: Case, rules: Sequence[Rule], depth: int = 0) -> Acts:
     """Says the best token, after dividing by numbers that decide between rules."""
     left = possible(case, rules)
-    if len(left) == 1:
-        return [(case, Say(left[0]))]
-    found = division(case, left) if depth < MOST_DIVISIONS else None
-    if found is not None:
-        on, pieces = found
-        blocks = [(ends, Block(tuple(chosen(piece, left, depth + 1)))) for ends, piece in pieces]
-        return [(case, Divide(on, tuple(blocks)))]
-    return [(case, Compare(left))]
+    found = division(case, left) if len(left) > 1 and depth < MOST_DIVISIONS else None
+    if found is None:
+        return [(case, Say(left))]
+    on, pieces = found
+    return [(case, Divide(on, [(ends, chosen(one, left, depth + 1)) for ends, one in pieces]))]
 
 
 def division(

@@ -16,9 +16,8 @@ from curta.engine.native.classes import are_in_a_row
 from curta.engine.native.expressions import Expressions, Scope, literal
 from curta.engine.native.routine import (
     Act,
-    Block,
+    Acts,
     Check,
-    Compare,
     Divide,
     Filing,
     Growth,
@@ -105,11 +104,8 @@ class CodeWriter(ValuesWriter):
 
     # -- blocks -------------------------------------------------------------------------------
 
-    def block(self, block: Block, scope: Scope) -> list[str]:
-        lines: list[str] = []
-        for case, act in block.acts:
-            lines += self.act(case, act, scope)
-        return lines
+    def block(self, block: Acts, scope: Scope) -> list[str]:
+        return [line for case, act in block for line in self.act(case, act, scope)]
 
     def act(self, case: Case, act: Act, scope: Scope) -> list[str]:
         match act:
@@ -121,10 +117,10 @@ class CodeWriter(ValuesWriter):
                 return self.file(case, act, scope)
             case Check():
                 return self.check(case, act, scope)
-            case Say():
-                return self.say(case, act.rule, scope)
-            case Compare():
-                return [*self.compare(case, act.rules, scope), *self.after_choice()]
+            case Say((rule,)):
+                return self.say(case, rule, scope)
+            case Say(rules):
+                return [*self.compare(case, rules, scope), *self.after_choice()]
             case Divide():
                 return self.divide(case, act, scope)
             case Next():

@@ -20,7 +20,7 @@ from curta.engine.native.classes import (
     numbers_over,
     track_facts,
 )
-from curta.engine.native.routine import Acts, Block, Check, Event, Filing, Growth, Next, Routine
+from curta.engine.native.routine import Acts, Check, Event, Filing, Growth, Next, Routine
 from curta.engine.native.values import ZERO, Bounds, Column, Pool, Sum, Total, ValueId
 
 
@@ -180,7 +180,7 @@ class Intake:
     resting: tuple[ValueId, ...]
     """Totals that are zero."""
     classes: list[TokenClass]
-    entries: list[Block]
+    entries: list[Acts]
 
 
 def intake(follower: Follower, said: set[int]) -> Intake | None:
@@ -202,7 +202,7 @@ def intake(follower: Follower, said: set[int]) -> Intake | None:
         found, case = follower.followed(case, routine.events)
         acts.append([*found, (case, Next())])
     # What all of them file is filed by each: before the first there may be no token that did.
-    return Intake(window, unfiled, resting, classes, [Block(tuple(one)) for one in acts])
+    return Intake(window, unfiled, resting, classes, acts)
 
 
 def columns(routine: Routine) -> list[Column]:

@@ -25,8 +25,6 @@ from curta.engine.native.dividing import Divider
 from curta.engine.native.following import Follower, without_repetitions
 from curta.engine.native.routine import (
     Acts,
-    Block,
-    Compare,
     Divide,
     Event,
     Filing,
@@ -63,12 +61,13 @@ Signature = tuple[tuple[ValueId, Sum], ...]
 
 @dataclass(frozen=True)
 class Moment:
-    """A token of an instruction, taken in up to somewhere; that which began it has depth 0."""
+    """A token of an instruction, taken in up to somewhere."""
 
-    depth: int
     case: Case
     taken: tuple[Case, ...]
-    """What was known of it and of those before it when they were taken in, the latest first."""
+    """What was known of it and of those before it when they were taken in, the latest first; the
+    last is the token that began the instruction.
+    """
     counted: Sum
     """What the total that counts places is."""
 
@@ -84,22 +83,17 @@ class Exact(Case):
         super().__init__(pool, replace(facts, hits=dict(facts.hits)))
 
     def evaluated(self, number: ValueId) -> Sum:
-        definition = self.pool.entries[number].definition
-        if number in self.facts.equal or not isinstance(definition, FetchedValue | FetchedKey):
-            return super().evaluated(number)
-        if self.pool.rows_behind(definition.look_up).by_position:
-            return super().evaluated(number)
-        asked = self.pool.look_ups[definition.look_up]
-        query = self.sum(asked.query)
-        if query == asked.query:
-            return super().evaluated(number)
-        exact = self.pool.look_up(replace(asked, query=query))
-        if (hit := self.facts.hits.get(definition.look_up)) is not None:
-            self.facts.hits.setdefault(exact, hit)
-        entry = self.pool.entries[number]
-        return self.value(
-            self.pool.define(replace(definition, look_up=exact), entry.step, entry.name)
-        )
+        entry, definition = self.pool.entries[number], self.pool.entries[number].definition
+        if number not in self.facts.equal and isinstance(definition, FetchedValue | FetchedKey):
+            asked = self.pool.look_ups[definition.look_up]
+            by_position = self.pool.rows[asked.rows].by_position
+            if not by_position and (query := self.sum(asked.query)) != asked.query:
+                exact = self.pool.look_up(replace(asked, query=query))
+                if (hit := self.facts.hits.get(definition.look_up)) is not None:
+                    self.facts.hits.setdefault(exact, hit)
+                same = replace(definition, look_up=exact)
+                return self.value(self.pool.define(same, entry.step, entry.name))
+        return super().evaluated(number)
 
 
 class Places:
@@ -279,7 +273,7 @@ class Places:
         if selector.constant is None:
             facts = facts.with_bound(selector.without_constant, value, value)
         case = Exact(self.pool, facts)
-        return Moment(0, case, (self.arrived,), counted)
+        return Moment(case, (self.arrived,), counted)
 
     def with_fields(self, facts: Facts) -> Facts:
         """The same, with what is looked up under the place as fields."""
@@ -321,16 +315,15 @@ class Places:
     def said(self, moment: Moment, case: Case, rule: Rule) -> Moment:
         """What is known of the token that this rule said, before it is taken in."""
         number = self.class_of[rule.number]
-        depth = moment.depth + 1
         facts = self.facts[number]
         digit = self.pool.define(Digit(), 0)
-        named, known = self.spoken(case, rule, f"said{depth}")
+        named, known = self.spoken(case, rule, f"said{len(moment.taken)}")
         equal = facts.equal | {digit: named} | self.looking_back(moment)
         equal[self.counter] = moment.counted
         kept = self.changes.kept(replace(known, equal=equal), Change(token=True))
         facts = replace(kept, bounds=kept.bounds | facts.bounds, hits=kept.hits | facts.hits)
         after = Exact(self.pool, self.with_fields(facts))
-        return Moment(depth, after, (after, *moment.taken), moment.counted)
+        return Moment(after, (after, *moment.taken), moment.counted)
 
     @cached_property
     def facts(self) -> list[Facts]:
@@ -409,7 +402,7 @@ class Places:
         equal = {n: s for n, s in facts.equal.items() if n not in self.table_values}
         equal[self.counter] = counted
         case = Exact(self.pool, self.with_fields(replace(facts, equal=equal)))
-        return Moment(moment.depth, case, (case, *moment.taken[1:]), counted)
+        return Moment(case, (case, *moment.taken[1:]), counted)
 
     @property
     def open(self) -> list[int]:
@@ -432,19 +425,17 @@ class Places:
     def table_values(self) -> set[ValueId]:
         return {value for value, _, _ in self.tables}
 
-    def speaks(self, moment: Moment) -> Block:
+    def speaks(self, moment: Moment) -> Acts:
         """What a token does from the border on, and what is said after it."""
         rest = replace(self.routine, events=self.routine.events[self.border :])
         return self.divider.divided(moment.case, rest)
 
-    def says(self, block: Block) -> set[int]:
+    def says(self, block: Acts) -> set[int]:
         """The classes of the tokens that a block may say."""
         found: set[int] = set()
-        for _, act in block.acts:
+        for _, act in block:
             match act:
-                case Say(rule):
-                    found.add(self.class_of[rule.number])
-                case Compare(rules):
+                case Say(rules):
                     found |= {self.class_of[rule.number] for rule in rules}
                 case Divide(_, branches):
                     found = found.union(*(self.says(inner) for _, inner in branches))

@@ -29,7 +29,7 @@ from curta.engine.native.code_to_c import CodeWriter
 from curta.engine.native.expressions import Expressions, Scope, integer
 from curta.engine.native.outline import outlined
 from curta.engine.native.places import MOST_TOKENS, Moment, Places
-from curta.engine.native.routine import Act, Acts, Block, Check, Divide, Filing, Growth, Rule
+from curta.engine.native.routine import Act, Acts, Check, Divide, Filing, Growth, Rule
 from curta.engine.native.selector import NotWorthItError
 from curta.engine.native.tables import storage_type
 from curta.engine.native.values import (
@@ -176,9 +176,9 @@ class PlacesWriter(CodeWriter):
             lines += ["}", "//@end"]
         return lines
 
-    def block(self, block: Block, scope: Scope) -> list[str]:
+    def block(self, block: Acts, scope: Scope) -> list[str]:
         said = " ".join(map(str, sorted(self.places.says(block))))
-        self.filled |= {act.rows for _, act in block.acts if isinstance(act, Filing)}
+        self.filled |= {act.rows for _, act in block if isinstance(act, Filing)}
         lines = super().block(block, scope)
         return [f"//@may {said}", *lines, "//@end"] if said else lines
 
@@ -204,7 +204,7 @@ class PlacesWriter(CodeWriter):
         assert self.moment is not None
         number = self.places.class_of[rule.number]
         tokens = self.places.classes[number]
-        depth = self.moment.depth + 1
+        depth = len(self.moment.taken)
         name = f"said{depth}"
         lines = [f"//@say {number}", "{", f"const int64_t {name} = {digit};"]
         if are_in_a_row(tokens):

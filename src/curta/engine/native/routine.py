@@ -7,7 +7,7 @@ blocks that end with a choice.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -78,14 +78,7 @@ class Rule:
 
 @dataclass(frozen=True)
 class Say:
-    """The best token of one rule is said."""
-
-    rule: Rule
-
-
-@dataclass(frozen=True)
-class Compare:
-    """The best of several rules is said."""
+    """The best token of these rules is said."""
 
     rules: tuple[Rule, ...]
 
@@ -95,7 +88,7 @@ class Divide:
     """Branches by the interval that a sum is in; together they cover all that it can be."""
 
     on: Sum
-    branches: tuple[tuple[Bounds, Block], ...]
+    branches: Sequence[tuple[Bounds, Acts]]
 
 
 @dataclass(frozen=True)
@@ -103,15 +96,9 @@ class Next:
     """The token is taken in: the next one."""
 
 
-Act = Growth | Filing | Check | Say | Compare | Divide | Next
+Act = Growth | Filing | Check | Say | Divide | Next
 Acts = list[tuple[Case, Act]]
-
-
-@dataclass(frozen=True)
-class Block:
-    """Acts in order, each with what is known at it; the last says a token, divides or goes on."""
-
-    acts: tuple[tuple[Case, Act], ...]
+"""In order, each with what is known at it; the last of a block says a token, divides or goes on."""
 
 
 @dataclass(frozen=True)
