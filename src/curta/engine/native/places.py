@@ -107,11 +107,14 @@ class Places:
         self.query, self.counter, self.sign = self.counting()
         self.classes = token_classes(routine)
         self.quiet = quiet_stretch(routine, [t for one in self.classes for t in one])
-        self.border = next(
+        border = next(
             number
             for number, event in enumerate((*routine.events, None))
             if event is None or self.selector in self.pool.reachable(read_by(event))
         )
+        self.before = routine.events[:border]
+        self.rest = replace(routine, events=routine.events[border:])
+        """What a step does up to the border, and from there on."""
         self.changes, self.divider = Changes(self.pool), Divider(follower)
         self.low, self.high = follower.promised.range(self.query)
         self.place = self.pool.value(Parameter("place", self.low, self.high), 0)
@@ -123,8 +126,7 @@ class Places:
         """Rows in which tokens up to the border file what was not there."""
         self.tables = self.fields_in_tables()
         self.fields = self.fields_by_name()
-        self.check_rows()
-        self.check_totals()
+        self.check_rest()
         self.check_track()
 
     # -- the beginning --------------------------------------------------------------------------
@@ -146,8 +148,8 @@ class Places:
 
     def taken_in(self) -> list[tuple[Acts, Case]]:
         """What is done with a token up to the border, by class, and what is known there."""
-        events = self.routine.events[: self.border]
-        taken = [self.follower.followed(Case(self.pool, facts), events) for facts in self.facts]
+        cases = [Case(self.pool, facts) for facts in self.facts]
+        taken = [self.follower.followed(case, self.before) for case in cases]
         acts = without_repetitions(self.pool, [acts for acts, _ in taken], self.open)
         return list(zip(acts, (case for _, case in taken), strict=True))
 
@@ -170,7 +172,7 @@ class Places:
 
     def signature(self, case: Case) -> Signature:
         """What the rest of the step reads of the token."""
-        read = self.pool.reachable(self.routine.sums(self.border))
+        read = self.pool.reachable(self.rest.sums())
         columns = (v for v in sorted(read) if isinstance(self.pool.definition(v), Column))
         return tuple((value, case.value(value)) for value in columns)
 
@@ -189,18 +191,14 @@ class Places:
                     moved = moved.plus(case.value(value), coefficient)
         return moved == ZERO
 
-    def check_rows(self) -> None:
-        """Fields are what they are as long as only tokens that rules say are taken in."""
-        if self.selecting is None:
-            return
-        behind = self.routine.events[self.border :]
-        filed = self.filed | {event.rows for event in behind if isinstance(event, Filing)}
-        if self.routine.look_ups[self.selecting].rows in filed:
+    def check_rest(self) -> None:
+        """What is known of a total at one token holds at the next: none grows behind the border.
+        Fields are what they are as long as only tokens that rules say are taken in.
+        """
+        filed = self.filed | {event.rows for event in self.rest.events if isinstance(event, Filing)}
+        if any(isinstance(event, Growth) for event in self.rest.events):
             raise NotWorthItError
-
-    def check_totals(self) -> None:
-        """What is known of a total at one token holds at the next: none grows behind the border."""
-        if any(isinstance(event, Growth) for event in self.routine.events[self.border :]):
+        if self.selecting is not None and self.routine.look_ups[self.selecting].rows in filed:
             raise NotWorthItError
 
     def check_track(self) -> None:
@@ -407,9 +405,9 @@ class Places:
     @property
     def open(self) -> list[int]:
         """Rows that are begun before the border, and filled behind it."""
-        behind = self.routine.events[self.border :]
-        filled = {e.rows for e in behind if isinstance(e, Filing) and not e.opens}
-        begun = filled - {e.rows for e in behind if isinstance(e, Filing) and e.opens}
+        filings = [event for event in self.rest.events if isinstance(event, Filing)]
+        filled = {filing.rows for filing in filings if not filing.opens}
+        begun = filled - {filing.rows for filing in filings if filing.opens}
         return sorted(n for n in begun if not self.pool.rows[n].by_position)
 
     @property
@@ -427,8 +425,7 @@ class Places:
 
     def speaks(self, moment: Moment) -> Acts:
         """What a token does from the border on, and what is said after it."""
-        rest = replace(self.routine, events=self.routine.events[self.border :])
-        return self.divider.divided(moment.case, rest)
+        return self.divider.divided(moment.case, self.rest)
 
     def says(self, block: Acts) -> set[int]:
         """The classes of the tokens that a block may say."""

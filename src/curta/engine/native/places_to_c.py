@@ -246,7 +246,7 @@ class PlacesWriter(CodeWriter):
         places, acts, still = self.places, Acts(), set[ValueId]()
         arrives = number in places.ending
         guarded = frozenset[int]() if arrives else frozenset(scope.rows)
-        for event in places.routine.events[: places.border]:
+        for event in places.before:
             found, moment = places.follow(moment, event, still, guarded)
             acts += found
         if not arrives and moment.case.sum(places.query) != places.place:

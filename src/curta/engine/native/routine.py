@@ -112,9 +112,9 @@ class Routine:
     """The residual stream, slot by slot, after the embedding and every half layer; if it is
     reported."""
 
-    def sums(self, start: int = 0) -> list[Sum]:
-        """All that is read from one event on."""
-        found = [total for event in self.events[start:] for total in read_by(event)]
+    def sums(self) -> list[Sum]:
+        """All that is read."""
+        found = [total for event in self.events for total in read_by(event)]
         found += [part for rule in self.rules for part in rule.parts]
         return found + [total for slots in self.streams for total in slots]
 
