@@ -31,7 +31,6 @@ from curta.engine.native.outline import outlined
 from curta.engine.native.places import MOST_TOKENS, Moment, Places
 from curta.engine.native.routine import Act, Acts, Check, Divide, Filing, Growth, Rule
 from curta.engine.native.selector import NotWorthItError
-from curta.engine.native.tables import storage_type
 from curta.engine.native.values import (
     Column,
     Conjunction,
@@ -90,7 +89,8 @@ class PlacesWriter(CodeWriter):
             "    (void)digit, (void)track;",
             *(f"    int64_t total{n} = s->total{n};" for n in self.totals),
             *(f"    int64_t before{n} = total{n};" for n in places.uncounted),
-            *self.rows(),
+            *self.arrays(),
+            *self.latest(),
             "    switch (class_of[token]) {",
         ]
         for number in places.ending:
@@ -102,14 +102,6 @@ class PlacesWriter(CodeWriter):
             lines += self.needed(after, [target := after.sum(places.query)], scope)
             lines += [f"to = {self.expressions.text(target, 0, scope)};", "break; }"]
         return [*lines, "    default: return 0;", "    }", "if (!is_here(s, to)) goto give_up;"]
-
-    def rows(self) -> list[str]:
-        """Where rows are, and where one is filed."""
-        filed = [rows.number for rows in self.routine.rows if not rows.by_position]
-        return [
-            *self.arrays(),
-            *(f"    Row{n} *filed{n} = 0;\n    (void)filed{n};" for n in filed),
-        ]
 
     def leave(self) -> list[str]:
         """Leaves: a step that was begun is left to the general code."""
@@ -136,10 +128,7 @@ class PlacesWriter(CodeWriter):
         for event in self.routine.events:
             if isinstance(event, Filing) and self.pool.rows[event.rows].by_position:
                 lines += self.needed(case, [total for _, total in event.members], scope)
-                for name, total in event.members:
-                    member = self.pool.rows[event.rows].members[name]
-                    text = self.expressions.in_step(total, member.step, scope)
-                    lines.append(f"row->{name} = ({storage_type(member)})({text});")
+                lines += self.members(event, "row->", scope)
         return [
             *lines,
             "}",
