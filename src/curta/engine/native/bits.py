@@ -39,8 +39,10 @@ class Bits:
     low: int
     high: int
 
-    def above(self, count: int) -> Bits:
-        return replace(self, low=self.low + count)
+    @property
+    def most(self) -> int:
+        """The largest number that they can be."""
+        return (1 << self.high - self.low) - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,14 +89,14 @@ class BitFinder:
         parts, rest = self.put_together(total, alone=alone)
         if len(parts) == 1 and not rest.terms and parts[0][0] == unit:
             found = parts[0][1]
-            highest = min(highest, (1 << found.high - found.low) - 1)
+            highest = min(highest, found.most)
         elif low < 0:
             return None
         else:
             found = Bits(total, highest.bit_length(), 0, highest.bit_length())
         if highest < width or highest >= width * (most + 1):
             return None
-        return found.above(width.bit_length() - 1)
+        return replace(found, low=found.low + width.bit_length() - 1)
 
     def conjunction(self, value: ValueId) -> Bits | None:
         """The bits of a conjunction that a table is of the bits of two numbers."""

@@ -34,12 +34,10 @@ class Divider:
         self.leaves = 0
 
     def divided(self, case: Case, work: Routine) -> Acts:
-        """All cases of what a step still has to do."""
+        """All cases of what a step still has to do; by a fetched value that is 0 or 1 and gates
+        others, if there is one.
+        """
         self.leaves = 0
-        return self.by_switches(case, work)
-
-    def by_switches(self, case: Case, work: Routine) -> Acts:
-        """Divided by a fetched value that is 0 or 1 and gates others."""
         work = left_of(case, work)
         reachable = self.pool.reachable(work.sums())
         on = self.switch(case, reachable) if len(reachable) <= MOST_FOR_SWITCH else None

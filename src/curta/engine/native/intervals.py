@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Mapping
 
 from curta.compiler.numbers import FLOAT64, Number, divided, power_of_two, simplify
-from curta.engine.native.bits import BitFinder, Bits
+from curta.engine.native.bits import BitFinder
 from curta.engine.native.values import (
     Bounds,
     Column,
@@ -60,8 +60,8 @@ class Intervals:
             parts, rest = self.bits.put_together(total)
             if parts:
                 ends = self.added_up(rest)
-                low = max(low, ends[0] + sum(min(w * most(bits), 0) for w, bits in parts))
-                high = min(high, ends[1] + sum(max(w * most(bits), 0) for w, bits in parts))
+                low = max(low, ends[0] + sum(min(w * bits.most, 0) for w, bits in parts))
+                high = min(high, ends[1] + sum(max(w * bits.most, 0) for w, bits in parts))
             scale, unit = total.direction
             if unit in self.bounds:
                 ends = self.bounds[unit]
@@ -180,7 +180,3 @@ def times(a: Bounds, b: Bounds) -> Bounds:
         return a
     ends = [simplify(x * y) for x in a for y in b]
     return min(ends), max(ends)
-
-
-def most(bits: Bits) -> int:
-    return (1 << bits.high - bits.low) - 1

@@ -12,7 +12,7 @@ from curta.compiler.model import Model
 from curta.engine.native.case import Case, Facts
 from curta.engine.native.emit import deep_recursion, functions_of_tables, sequence, state
 from curta.engine.native.expressions import Scope
-from curta.engine.native.routine import Check, Routine
+from curta.engine.native.routine import Check
 from curta.engine.native.streams_to_c import StreamsWriter
 from curta.engine.native.symbolic import weights_to_routine
 
@@ -39,17 +39,13 @@ def look_to_c(model: Model, source: str) -> str | None:
     with deep_recursion():
         routine = weights_to_routine(model, streams=True)
         known = without_numbers(source)
-        if any(without_numbers(part) not in known for part in kept(routine)):
+        kept = [state(routine), *functions_of_tables(routine)]
+        if any(without_numbers(part) not in known for part in kept):
             return None
         writer = LookWriter(routine)
         look = writer.look()
         tables = writer.expressions.table_definitions()
         return "\n".join([*sequence(model, routine), ONCE, tables, *look, LOOK])
-
-
-def kept(routine: Routine) -> list[str]:
-    """The C that says how a sequence is kept."""
-    return [state(routine), *functions_of_tables(routine)]
 
 
 def without_numbers(source: str) -> str:

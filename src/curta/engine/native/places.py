@@ -337,8 +337,7 @@ class Places:
             return self.pool.value(Parameter(name, first, first + most), 0), case.facts
         bits = None if first else self.cut(case, rule)
         if bits is not None:
-            highest = (1 << bits.high - bits.low) - 1
-            return self.pool.value(Cut(name, 0, min(most, highest), bits), 0), case.facts
+            return self.pool.value(Cut(name, 0, min(most, bits.most), bits), 0), case.facts
         unit, width, (low, high) = found
         ends = (first + max(0, min(most, end)) for end in (low, high))
         said = self.pool.value(Parameter(name, *ends), 0)

@@ -198,22 +198,18 @@ class RunWriter(CodeWriter):
             unused = "    return (void)s, (void)tokens, (void)count, 0;"
             return [f"static inline {signature} {{", unused, "}"]
         self.if_exhausted = "if (s->exhausted) end = next + 1;"
+        refused = [f"s->position < {self.intake.window}", *map(self.finds, self.intake.unfiled)]
+        refused += [f"s->total{total}" for total in self.intake.resting]
         return self.frame(
             signature,
             [
                 "    int64_t digit = 0;",
                 "    (void)digit;",
-                f"    if (!count || {' || '.join(self.refused(self.intake))}) return 0;",
+                f"    if (!count || {' || '.join(refused)}) return 0;",
             ],
             self.taking(self.intake),
             ["    if (next > tokens) s->quiet = 0;", "    return next - tokens;"],
         )
-
-    def refused(self, plan: Intake) -> list[str]:
-        """Where the general step has to take a token in."""
-        finds = [self.finds(number) for number in plan.unfiled]
-        totals = [f"s->total{total}" for total in plan.resting]
-        return [f"s->position < {plan.window}", *finds, *totals]
 
     def taking(self, plan: Intake) -> list[str]:
         lines = [
@@ -246,25 +242,21 @@ class RunWriter(CodeWriter):
 
     def known(self, selectors: Sequence[Number]) -> list[str]:
         """Functions that say what is known of a place."""
-        return [
-            f"enum {{ FIELDS = {len(self.places.fields)} }};",
-            "INLINE void fields_of(State *s, int64_t place, int64_t *fields) {",
-            "(void)s;",
-            *self.arrays(),
-            *self.fields(),
-            "}\n",
-            *self.is_here(selectors),
-        ]
-
-    def fields(self) -> list[str]:
-        places, scope, lines = self.places, Scope(), list[str]()
-        there = Exact(self.pool, Facts())
+        places, there, scope, lines = self.places, Exact(self.pool, Facts()), Scope(), list[str]()
         found = {name: value for value, name, _ in reversed(places.tables)}
         for number, name in enumerate(places.fields):
             total = places.looked_up(found[name])
             lines += self.needed(there, [total], scope)
             lines.append(f"fields[{number}] = {self.expressions.text(total, 0, scope)};")
-        return lines
+        return [
+            f"enum {{ FIELDS = {len(places.fields)} }};",
+            "INLINE void fields_of(State *s, int64_t place, int64_t *fields) {",
+            "(void)s;",
+            *self.arrays(),
+            *lines,
+            "}\n",
+            *self.is_here(selectors),
+        ]
 
     def is_here(self, selectors: Sequence[Number]) -> list[str]:
         """Whether there is a place of this number, and a template for it."""
