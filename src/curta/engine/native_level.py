@@ -157,7 +157,6 @@ class NativeSession(Session):
 
     @property
     def bytes(self) -> int:
-        """Memory that the sequence occupies."""
         return int(self.library.bytes(self.state))
 
     def _feed(self, token: int) -> int:
@@ -171,7 +170,6 @@ class NativeSession(Session):
 
     @property
     def placed(self) -> int:
-        """How many tokens were said by code that knows the program."""
         return 0 if self.warming is None else self.warming.placed
 
     def read(self, tokens: Ids, asked: Mask) -> Generator[Ids, None, None]:
@@ -204,7 +202,6 @@ class NativeSession(Session):
         return given
 
     def generate(self, first: int, count: int) -> Ids:
-        """`first`, and what the model says after it: `count` tokens, fewer after a stop token."""
         first = self.engine.check_token(first)
         self.check_room(count - 1)
         if count < 1:

@@ -2,15 +2,8 @@
 
 The weights are followed once under no assumption (`symbolic.py`); what is left of that under the
 facts of a case (`case.py`) is made of values of the same pool, so that equal remainders are equal
-ids. A value refers to earlier ones only. Some are given, not computed:
-
-    Digit          which of its class's tokens the current token is
-    Column         what the token's embedding holds in one slot
-    PositionValue  a function of the position
-    Total          a sum over all positions so far
-    FetchedValue   a member of the row that a look-up found, zero if it found none
-    FetchedKey     the key that it found; a key that is not the query if it found none
-    Parameter      what is known by a name where the code is: see places.py
+ids. A value refers to earlier ones only. Digits, columns, functions of the position, totals, what was
+fetched and parameters are given, not computed.
 """
 
 from __future__ import annotations
