@@ -310,13 +310,12 @@ class CodeWriter:
     def named(self, case: Case, total: Sum, scope: Scope) -> list[str]:
         """The same, and a name for the sum if it is one of several values."""
         rest = total.without_constant
-        if len(rest.terms) < FEWEST_FOR_NAME or rest in scope.names:
-            return self.needed(case, [rest], scope)
         lines = self.needed(case, [rest], scope)
-        step = self.pool.step(rest)
-        name = f"sum{self.name_numbers.setdefault(rest, len(self.name_numbers))}"
-        lines.append(f"const int64_t {name} = {self.expressions.text(rest, step, scope)};")
-        scope.names[rest] = name, step
+        if len(rest.terms) >= FEWEST_FOR_NAME and rest not in scope.names:
+            step = self.pool.step(rest)
+            name = f"sum{self.name_numbers.setdefault(rest, len(self.name_numbers))}"
+            lines.append(f"const int64_t {name} = {self.expressions.text(rest, step, scope)};")
+            scope.names[rest] = name, step
         return lines
 
     def define(self, case: Case, value: ValueId, scope: Scope, lines: list[str]) -> None:

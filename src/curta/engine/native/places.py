@@ -35,7 +35,6 @@ from curta.engine.native.routine import (
 )
 from curta.engine.native.selector import FEWEST_FOR_SELECTOR, NotWorthItError, selector_of
 from curta.engine.native.values import (
-    CONSTANT,
     ONE,
     ZERO,
     Column,
@@ -363,13 +362,16 @@ class Places:
         return case.intervals.bits.quotient(total, steps.numerator, int(high), alone=True)
 
     def looking_back(self, moment: Moment) -> dict[ValueId, Sum]:
-        """What look-ups by fixed distances find at the token after a moment."""
+        """What look-ups by fixed distances find at the token after a moment, if that is a sum of
+        numbers that stay what they are.
+        """
         known = {v for total in moment.case.facts.equal.values() for v, _ in total.terms}
         found = {}
         for value, distance, filed in self.behind:
             if distance <= len(moment.taken):
                 left = moment.taken[distance - 1].sum(filed)
-                if self.is_named(left):
+                read = [self.pool.definition(v) for v, _ in left.without_constant.terms]
+                if all(isinstance(shape, Parameter) for shape in read):
                     found[value] = self.changes.without_cuts(left, known)
         return found
 
@@ -386,17 +388,12 @@ class Places:
                     found.append((value, distance, filed))
         return found
 
-    def is_named(self, total: Sum) -> bool:
-        """Whether a sum is of numbers that stay what they are."""
-        return all(
-            v == CONSTANT or isinstance(self.pool.definition(v), Parameter) for v, _ in total.terms
-        )
-
     def moved(self, moment: Moment, grown: Sum) -> Moment:
         """The same once the place has moved on."""
         counted = moment.counted.plus(grown)
         facts = self.changes.kept(moment.case.facts, Change(totals=frozenset({self.counter})))
-        equal = {n: s for n, s in facts.equal.items() if n not in self.table_values}
+        looked_up = {value for value, _, _ in self.tables}
+        equal = {n: s for n, s in facts.equal.items() if n not in looked_up}
         equal[self.counter] = counted
         case = Exact(self.pool, self.with_fields(replace(facts, equal=equal)))
         return Moment(case, (case, *moment.taken[1:]), counted)
@@ -417,10 +414,6 @@ class Places:
             for event in self.routine.events
             if isinstance(event, Growth) and numbers_over(self.routine, event.addend, [0]) is None
         ]
-
-    @property
-    def table_values(self) -> set[ValueId]:
-        return {value for value, _, _ in self.tables}
 
     def speaks(self, moment: Moment) -> Acts:
         """What a token does from the border on, and what is said after it."""

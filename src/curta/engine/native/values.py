@@ -2,8 +2,8 @@
 
 The weights are followed once under no assumption (`symbolic.py`); what is left of that under the
 facts of a case (`case.py`) is made of values of the same pool, so that equal remainders are equal
-ids. A value refers to earlier ones only. Digits, columns, functions of the position, totals, what was
-fetched and parameters are given, not computed.
+ids. A value refers to earlier ones only. Digits, columns, functions of the position, totals, what
+was fetched and parameters are given, not computed.
 """
 
 from __future__ import annotations
@@ -473,6 +473,11 @@ class Pool:
         """Whether it finds only what was filed under its query, and keys are no positions."""
         asked = self.look_ups[look_up]
         return not asked.nearest and not self.rows[asked.rows].by_position
+
+    def total_behind(self, total: Sum) -> Sum | None:
+        """As many times the total, if this is a multiple of a mean."""
+        mean = self.definition(total.terms[0][0]) if len(total.terms) == 1 else None
+        return Sum(((mean.total, total.terms[0][1]),)) if isinstance(mean, Mean) else None
 
     def position_shift(self, total: Sum) -> int | None:
         """c, if the sum is the position plus c."""
