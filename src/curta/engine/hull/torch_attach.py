@@ -217,10 +217,8 @@ class MultiheadForward(HullForward):
         return heads.transpose(-2, -3)
 
     def _check_mask(self, tokens: int, mask: Tensor | None, is_causal: bool) -> None:
-        if tokens == 1 and mask is None:
+        if mask is None and (is_causal or tokens == 1):
             return  # the new token of a stream sees everything before it
-        if mask is None and is_causal:
-            return
         if mask is None:
             raise HullError(
                 f"{self.name} is called without a mask: hull caches answer causal attention. Pass "
