@@ -21,7 +21,6 @@ from curta.engine.native.routine import (
     Divide,
     Filing,
     Growth,
-    Next,
     Routine,
     Rule,
     Say,
@@ -143,8 +142,6 @@ class CodeWriter:
                 return [*self.compare(case, rules, scope), *self.after_choice()]
             case Divide():
                 return self.divide(case, act, scope)
-            case Next():
-                return ["position++;", "if (++next == end) goto leave;", "goto dispatch;"]
 
     def file(self, case: Case, act: Filing, scope: Scope) -> list[str]:
         rows = self.pool.rows[act.rows]

@@ -20,7 +20,7 @@ from curta.engine.native.classes import (
     numbers_over,
     track_facts,
 )
-from curta.engine.native.routine import Acts, Check, Event, Filing, Growth, Next, Routine
+from curta.engine.native.routine import Acts, Check, Event, Filing, Growth, Routine
 from curta.engine.native.values import ZERO, Bounds, Column, Pool, Sum, Total, ValueId
 
 
@@ -196,12 +196,9 @@ def intake(follower: Follower, said: set[int]) -> Intake | None:
     resting = resting_totals(routine, [class_facts(routine, one, facts) for one in classes])
     zeros = dict.fromkeys(resting, ZERO)
     facts = Facts(facts.equal | zeros, facts.bounds, facts.hits)
-    acts = []
-    for one in classes:
-        case = Case(routine.pool, follower.with_misses(class_facts(routine, one, facts)))
-        found, case = follower.followed(case, routine.events)
-        acts.append([*found, (case, Next())])
+    known = [follower.with_misses(class_facts(routine, one, facts)) for one in classes]
     # What all of them file is filed by each: before the first there may be no token that did.
+    acts = [follower.followed(Case(routine.pool, one), routine.events)[0] for one in known]
     return Intake(window, unfiled, resting, classes, acts)
 
 

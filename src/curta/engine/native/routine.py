@@ -91,14 +91,9 @@ class Divide:
     branches: Sequence[tuple[Bounds, Acts]]
 
 
-@dataclass(frozen=True)
-class Next:
-    """The token is taken in: the next one."""
-
-
-Act = Growth | Filing | Check | Say | Divide | Next
+Act = Event | Say | Divide
 Acts = list[tuple[Case, Act]]
-"""In order, each with what is known at it; the last of a block says a token, divides or goes on."""
+"""In order, each with what is known at it; where rules speak, the last says a token or divides."""
 
 
 @dataclass(frozen=True)

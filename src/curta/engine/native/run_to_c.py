@@ -220,8 +220,9 @@ class RunWriter(CodeWriter):
             "    switch (given_class_of[token]) {",
             "    default: goto leave;",
         ]
+        after = ["position++;", "if (++next == end) goto leave;", "goto dispatch;", "}"]
         for number, block in enumerate(plan.entries, start=1):
-            lines += [f"case {number}: {{", *self.block(block, Scope()), "}"]
+            lines += [f"case {number}: {{", *self.block(block, Scope()), *after]
         return [*lines, "    }"]
 
     # -- where a run is -----------------------------------------------------------------------
@@ -309,8 +310,5 @@ def class_tables(routine: Routine, families: list[TokenClass], prefix: str = "")
     for number, one in enumerate(families, start=1):
         for place, token in enumerate(one):
             classes[token], places[token] = number, place
-    names = f"{prefix}class_of", f"{prefix}place_of"
-    return "".join(
-        f"{array_to_c(name, entries)}\n"
-        for name, entries in zip(names, (classes, places), strict=True)
-    )
+    tables = array_to_c(f"{prefix}class_of", classes), array_to_c(f"{prefix}place_of", places)
+    return "".join(f"{table}\n" for table in tables)
