@@ -15,7 +15,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import astuple, dataclass, field, replace
+from dataclasses import astuple, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -56,22 +56,14 @@ class Made:
     """The part of a chunk that it should say; less where nothing more was found to be made."""
 
 
-@dataclass
-class Sample:
-    """Stretches of tokens that were said one after the other, and the places at which they were."""
+Sample = list[tuple[Ids, Numbers]]
+"""Stretches of tokens that were said one after the other, and the places at which they were."""
 
-    tokens: list[Ids] = field(default_factory=list)
-    places: list[Numbers] = field(default_factory=list)
 
-    def add(self, tokens: Ids, places: Numbers) -> None:
-        self.tokens.append(tokens.copy())
-        self.places.append(places)
-
-    @property
-    def numbers(self) -> Numbers:
-        """All places that there are."""
-        found = np.unique(np.concatenate([np.zeros(0, np.int64), *self.places]))
-        return found[found >= 0]
+def places_in(sample: Sample) -> Numbers:
+    """All places that there are."""
+    found = np.unique(np.concatenate([np.zeros(0, np.int64), *(places for _, places in sample)]))
+    return found[found >= 0]
 
 
 @dataclass(frozen=True)
@@ -157,7 +149,7 @@ def make(request: Request) -> Made | None:
 def places_of(request: Request, kit: Kit) -> list[Place]:
     """The places that are hot in a sample, the hottest first."""
     said, followed = Counter[tuple[int, int]](), Counter[tuple[int, int]]()
-    for tokens, places in zip(request.sample.tokens, request.sample.places, strict=True):
+    for tokens, places in request.sample:
         at, words = instructions(kit, tokens, places)
         known = (at >= 0) & (words >= 0)
         said.update(counted(at[known], words[known]))
@@ -171,7 +163,7 @@ def places_of(request: Request, kit: Kit) -> list[Place]:
     for (place, after), _ in followed.most_common():
         following.setdefault(place, []).append(after)
     rows = map(tuple, request.fields.tolist())
-    fields = dict(zip(request.sample.numbers.tolist(), rows, strict=True))
+    fields = dict(zip(places_in(request.sample).tolist(), rows, strict=True))
     wanted, covered, found = HOTTEST * sum(counts.values()), 0, list[Place]()
     for place, count in counts.most_common(request.most_places):
         if covered > wanted:
