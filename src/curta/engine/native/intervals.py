@@ -87,38 +87,30 @@ class Intervals:
     def of_value(self, value: ValueId) -> Bounds:
         found = self.values.get(value)
         if found is None:
-            low, high = self.computed(value)
+            low, high = self.defined(value)
             known = self.bounds.get(Sum(((value, 1),)))
             if known is not None:
                 low, high = max(low, known[0]), min(high, known[1])
             found = self.values[value] = low, high
         return found
 
-    def computed(self, value: ValueId) -> Bounds:
-        match self.pool.entries[value].definition:
+    def defined(self, value: ValueId) -> Bounds:
+        """The interval of a value by what it is, as if nothing else were known."""
+        pool, entry = self.pool, self.pool.entries[value]
+        match entry.definition:
             case Product(gate, factor):
                 low, high = self.of(gate)
                 return times((max(low, 0), max(high, 0)), self.of(factor))
             case Steps(argument, _, factor):
-                places, levels = self.pool.levels(value)
+                places, levels = pool.levels(value)
                 first, last = (bisect_right(places, end) for end in self.of(argument))
                 reached = levels[first : last + 1]
                 return times((min(reached), max(reached)), self.of(factor))
             case Held(total):
                 return self.of(total)
             case Conjunction(one, other):
-                counts = (
-                    divided(self.of(part)[1], power_of_two(self.pool.step(part)))
-                    for part in (one, other)
-                )
-                return 0, min(counts)
-            case _:
-                return self.given(value)
-
-    def given(self, value: ValueId) -> Bounds:
-        """The interval of a value that is not computed."""
-        pool, entry = self.pool, self.pool.entries[value]
-        match entry.definition:
+                ends = ((self.of(part)[1], power_of_two(pool.step(part))) for part in (one, other))
+                return 0, min(divided(*end) for end in ends)
             case Digit():
                 return self.bounds[Sum(((value, 1),))]
             case Column(_, entries):
@@ -141,8 +133,6 @@ class Intervals:
             case Total() | Mean():
                 most_steps = power_of_two(FLOAT64.mantissa_bits + entry.step)
                 return -most_steps, most_steps
-            case definition:
-                raise AssertionError(f"{definition} is computed")
 
     # -- functions of one number -------------------------------------------------------------
 
