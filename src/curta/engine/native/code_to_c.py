@@ -115,10 +115,7 @@ class CodeWriter:
         """What else the general step does."""
         return []
 
-    def after_choice(self) -> list[str]:
-        raise NotImplementedError
-
-    def say(self, case: Case, rule: Rule, scope: Scope) -> list[str]:
+    def say(self, case: Case, rules: Sequence[Rule], scope: Scope) -> list[str]:
         raise NotImplementedError
 
     # -- blocks -------------------------------------------------------------------------------
@@ -136,10 +133,8 @@ class CodeWriter:
                 return self.file(case, act, scope)
             case Check():
                 return self.check(case, act, scope)
-            case Say((rule,)):
-                return self.say(case, rule, scope)
             case Say(rules):
-                return [*self.compare(case, rules, scope), *self.after_choice()]
+                return self.say(case, rules, scope)
             case Divide():
                 return self.divide(case, act, scope)
 

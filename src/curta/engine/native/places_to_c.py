@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Sequence
 from itertools import zip_longest
 
 from curta.compiler.numbers import Number
@@ -173,7 +174,11 @@ class PlacesWriter(CodeWriter):
 
     # -- what is said ---------------------------------------------------------------------------
 
-    def say(self, case: Case, rule: Rule, scope: Scope) -> list[str]:
+    def say(self, case: Case, rules: Sequence[Rule], scope: Scope) -> list[str]:
+        """Where scores have to be compared, the general code goes on."""
+        if len(rules) > 1:
+            return [*self.compare(case, rules, scope), "*next++ = token;", "goto leave;"]
+        (rule,) = rules
         lines, digit = list[str](), "0"
         if (bits := self.places.cut(case, rule)) is not None:
             lines = self.needed(case, self.numbers(bits.number), scope)
@@ -183,10 +188,6 @@ class PlacesWriter(CodeWriter):
             digit = self.vertex(case, rule, scope)
         place = self.places.classes[self.places.class_of[rule.number]].index(rule.tokens[0])
         return lines + self.said(case, rule, scope, f"{digit} + {place}" if place else digit)
-
-    def after_choice(self) -> list[str]:
-        """Where scores had to be compared, the general code goes on."""
-        return ["*next++ = token;", "goto leave;"]
 
     def said(self, case: Case, rule: Rule, scope: Scope, digit: str) -> list[str]:
         """A token of this rule is said: its place in its class is that."""
