@@ -8,7 +8,7 @@ from fractions import Fraction
 from curta.compiler.numbers import Number, power_of_two, simplify
 from curta.engine.native.case import Case
 from curta.engine.native.routine import Acts, Divide, Rule, Say
-from curta.engine.native.values import CONSTANT, Bounds, Steps, Sum, ValueId
+from curta.engine.native.values import CONSTANT, Bounds, Steps, Sum, ValueId, sum_of
 
 MOST_PIECES = 6
 """Branches of a division that decides between rules."""
@@ -64,9 +64,7 @@ def possible(case: Case, rules: Sequence[Rule]) -> tuple[Rule, ...]:
     least = max(Fraction(low) for low, _ in ranges)
     unsure = [rule.base for rule in left if rule.base.constant is None]
     if len(unsure) > 1:
-        together = Sum()
-        for base in unsure:
-            together = together.plus(base)
+        together = sum_of((base, 1) for base in unsure)
         least = max(least, Fraction(case.range(case.grouped(together))[0]) / len(unsure))
     found = tuple(s for s, (_, high) in zip(left, ranges, strict=True) if high >= least)
     return found or left  # there is none where a promise is always broken

@@ -51,14 +51,7 @@ class Sum:
         return Sum(self.terms[1:]) if self.terms and self.terms[0][0] == CONSTANT else self
 
     def plus(self, other: Sum, factor: Number = 1) -> Sum:
-        total = dict(self.terms)
-        for value, coefficient in other.terms:
-            changed = total.get(value, 0) + factor * coefficient
-            if changed:
-                total[value] = simplify(changed)
-            else:
-                total.pop(value, None)
-        return Sum(tuple(sorted(total.items())))
+        return sum_of([(self, 1), (other, factor)])
 
     def scaled(self, factor: Number) -> Sum:
         return Sum(tuple((v, simplify(c * factor)) for v, c in self.terms)) if factor else ZERO
