@@ -20,7 +20,7 @@ from curta.engine.native.classes import (
     numbers_over,
     track_facts,
 )
-from curta.engine.native.routine import Acts, Check, Event, Filing, Growth, Routine
+from curta.engine.native.routine import Acts, Check, Event, Filing, Growth, Routine, read_by
 from curta.engine.native.values import ZERO, Bounds, Column, Pool, Sum, Total, ValueId
 
 
@@ -149,13 +149,9 @@ def without_repetitions(pool: Pool, classes: list[Acts], used: Collection[int]) 
         filings = [
             [a for _, a in acts if isinstance(a, Filing) and a.rows == rows] for acts in classes
         ]
-        fixed = all(
-            a.key.constant is not None and all(t.constant is not None for _, t in a.members)
-            for acts in filings
-            for a in acts
-        )
-        same = fixed and all(acts == filings[0] for acts in filings)
-        if same and pool.rows[rows].kind != "nearest":
+        same = all(acts == filings[0] for acts in filings)
+        fixed = all(t.constant is not None for a in filings[0] for t in read_by(a))
+        if same and fixed and pool.rows[rows].kind != "nearest":
             classes = [
                 [(c, a) for c, a in acts if not (isinstance(a, Filing) and a.rows == rows)]
                 for acts in classes
