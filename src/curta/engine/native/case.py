@@ -312,15 +312,12 @@ class Case:
 
     def assuming_found(self, factor: Sum) -> Self:
         """The case that a gate on this factor is evaluated in: without it the factor is zero."""
-        behind = set()
-        for value, _ in factor.terms:
-            definition = self.pool.definition(value)
-            if not isinstance(definition, FetchedValue):
-                return self
-            if self.pool.look_ups[definition.look_up].nearest:
-                return self
-            behind.add(definition.look_up)
-        if len(behind) != 1 or (look_up := behind.pop()) in self.facts.hits:
+        read = [self.pool.definition(value) for value, _ in factor.terms]
+        behind = {one.look_up if isinstance(one, FetchedValue) else None for one in read}
+        look_up = behind.pop()
+        if behind or look_up is None or look_up in self.facts.hits:
+            return self
+        if self.pool.look_ups[look_up].nearest:
             return self
         if look_up not in self.under_hit:
             self.under_hit[look_up] = self.under(self.facts.with_hit(look_up))
@@ -431,9 +428,8 @@ def common(cases: list[Case], known: Iterable[tuple[ValueId, Sum]]) -> Facts:
         if all(case.facts.equal.get(v) == total for case in cases)
     }
     bounds = {}
-    for total, (low, high) in first.bounds.items():
-        ranges = [case.facts.bounds.get(total) for case in cases]
-        if all(ends is not None for ends in ranges):
-            held = [ends for ends in ranges if ends is not None]
+    for total in first.bounds:
+        held = [case.facts.bounds[total] for case in cases if total in case.facts.bounds]
+        if len(held) == len(cases):
             bounds[total] = min(low for low, _ in held), max(high for _, high in held)
     return Facts(equal, bounds, first.hits)

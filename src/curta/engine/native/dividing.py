@@ -54,12 +54,10 @@ class Divider:
             if not isinstance(definition, Product) or definition.factor.constant is not None:
                 continue
             terms = definition.gate.without_constant.terms
-            if len(terms) != 1:
-                continue
-            gate = self.pool.entries[terms[0][0]]
-            on = Sum(((terms[0][0], 1),))
-            if is_found(self.pool, terms[0][0]) and case.range(on) == (0, 1):
-                return on if gate.step >= 0 else None
+            if len(terms) == 1 and is_found(self.pool, terms[0][0]):
+                on = Sum(((terms[0][0], 1),))
+                if case.range(on) == (0, 1):
+                    return on if self.pool.step(on) >= 0 else None
         return None
 
     def by_root(self, case: Case, work: Routine) -> Acts:

@@ -126,11 +126,8 @@ class Routine:
     @cached_property
     def look_ups(self) -> dict[int, LookUp]:
         """Those that something is read of, by number."""
-        found = set()
-        for value in self.pool.reachable(self.sums()):
-            match self.pool.entries[value].definition:
-                case FetchedValue(number) | FetchedKey(number):
-                    found.add(number)
+        read = (self.pool.definition(value) for value in self.pool.reachable(self.sums()))
+        found = {one.look_up for one in read if isinstance(one, FetchedValue | FetchedKey)}
         return {number: self.pool.look_ups[number] for number in sorted(found)}
 
     def ring(self) -> int:
