@@ -96,12 +96,10 @@ def united(known: Iterable[Place], found: Iterable[Place]) -> tuple[Place, ...]:
     """All of these places, with all that is known of each."""
     places = {place.number: place for place in known}
     for place in found:
-        before = places.get(place.number)
-        if before is not None:
-            following = dict.fromkeys((*before.following, *place.following))
-            said = before.said | place.said
-            place = replace(place, following=tuple(following), said=said)
-        places[place.number] = place
+        before = places.get(place.number, place)
+        following = tuple(dict.fromkeys((*before.following, *place.following)))
+        said = before.said | place.said
+        places[place.number] = replace(place, following=following, said=said)
     return tuple(place for _, place in sorted(places.items()))
 
 
