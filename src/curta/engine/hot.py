@@ -194,9 +194,8 @@ class Warming:
 
     @property
     def wants_sample(self) -> bool:
-        if self.process is not None or self.builds >= MOST_BUILDS or not self.missing:
-            return False
-        return self.length >= self.next
+        may_build = self.process is None and self.builds < MOST_BUILDS
+        return may_build and self.missing > 0 and self.length >= self.next
 
     @property
     def wanted(self) -> int:
