@@ -192,7 +192,7 @@ def intake(follower: Follower, said: set[int]) -> Intake | None:
     resting = resting_totals(routine, [class_facts(routine, one, facts) for one in classes])
     zeros = dict.fromkeys(resting, ZERO)
     facts = Facts(facts.equal | zeros, facts.bounds, facts.hits)
-    known = [follower.with_misses(class_facts(routine, one, facts)) for one in classes]
+    known = (follower.with_misses(class_facts(routine, one, facts)) for one in classes)
     # What all of them file is filed by each: before the first there may be no token that did.
     acts = [follower.followed(Case(routine.pool, one), routine.events)[0] for one in known]
     return Intake(window, unfiled, resting, classes, acts)
