@@ -101,7 +101,7 @@ def values(draw: st.DrawFn, pool: Pool, known: list[Sum]) -> Sum:
         return pool.product(argument, factor)
     if kind == "both":
         one, other = known[:2]
-        if all(Intervals(pool, {}).given(part.terms[0][0])[0] >= 0 for part in (one, other)):
+        if all(Intervals(pool, {}).defined(part.terms[0][0])[0] >= 0 for part in (one, other)):
             return pool.value(Conjunction(one, other), 0)
     if kind == "held":
         return pool.value(Held(argument), pool.step(argument))

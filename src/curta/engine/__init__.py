@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from pathlib import Path
 from typing import Literal, get_args
 
@@ -12,6 +13,14 @@ from curta.errors import UserError
 
 Level = Literal["evaluate", "plain", "hull", "native", "speculative"]
 LEVELS: tuple[Level, ...] = get_args(Level)
+_CLASSES = {
+    "evaluate": ("evaluate", "Evaluate"),
+    "plain": ("plain", "Plain"),
+    "hull": ("hull_level", "HullLevel"),
+    "native": ("native_level", "Native"),
+    "speculative": ("speculative", "Speculative"),
+}
+"""Each with the module that is imported when it is asked for."""
 
 
 def load(model: str | Path | Model, level: Level = "native") -> Engine:
@@ -19,27 +28,9 @@ def load(model: str | Path | Model, level: Level = "native") -> Engine:
     if level not in LEVELS:
         raise UserError(f"level={level!r}: expected one of {', '.join(LEVELS)}")
     loaded = model if isinstance(model, Model) else load_model(model)
-    match level:
-        case "evaluate":
-            from curta.engine.evaluate import Evaluate
-
-            return Evaluate(loaded)
-        case "plain":
-            from curta.engine.plain import Plain
-
-            return Plain(loaded)
-        case "hull":
-            from curta.engine.hull_level import HullLevel
-
-            return HullLevel(loaded)
-        case "native":
-            from curta.engine.native_level import Native
-
-            return Native(loaded)
-        case "speculative":
-            from curta.engine.speculative import Speculative
-
-            return Speculative(loaded)
+    module, name = _CLASSES[level]
+    engine: Engine = getattr(import_module(f"curta.engine.{module}"), name)(loaded)
+    return engine
 
 
 __all__ = [

@@ -51,14 +51,18 @@ class Session(ABC):
         """Around what takes so many tokens: what stops the sequence there stops it for good, as the
         certificate would not cover what follows either.
         """
-        self.check()
-        if self.length + count > self.engine.max_tokens:
-            raise self.engine.too_long()
+        self.check_room(count)
         try:
             yield
         except ProgramError as error:
             self.stopped = error
             raise
+
+    def check_room(self, count: int) -> None:
+        """The sequence can take so many tokens more."""
+        self.check()
+        if self.length + count > self.engine.max_tokens:
+            raise self.engine.too_long()
 
     @abstractmethod
     def _feed(self, token: int) -> int:
@@ -160,10 +164,13 @@ class Engine(ABC):
 
     def chunks(self, prompt: Sequence[int], max_new_tokens: int | None = None) -> Iterator[Ids]:
         """The ids that follow the prompt, as many at a time as the level says at once."""
-        ids = self.check_prompt(prompt)
-        end = self._end(len(ids), max_new_tokens)
-        overrun = max_new_tokens is None or end > self.max_tokens
-        return self._chunks(ids, min(end, self.max_tokens), overrun)
+        ids, end = self.check_prompt(prompt), self.max_tokens + 1
+        if max_new_tokens is not None:
+            count = integer(max_new_tokens, "max_new_tokens", TokenError)
+            if count < 0:
+                raise TokenError(f"max_new_tokens={count}: expected 0 or more")
+            end = len(ids) + count
+        return self._chunks(ids, end)
 
     def replay(
         self, ids: Ids, asked: Mask | None = None, on_progress: OnProgress | None = None
@@ -241,28 +248,20 @@ class Engine(ABC):
         count = len(self.vocabulary)
         return TokenError(f"token id {short(number)}: this model has {count} tokens, from 0 on")
 
-    def _end(self, length: int, max_new_tokens: int | None) -> int:
-        if max_new_tokens is None:
-            return self.max_tokens
-        count = integer(max_new_tokens, "max_new_tokens", TokenError)
-        if count < 0:
-            raise TokenError(f"max_new_tokens={count}: expected 0 or more")
-        return length + count
-
-    def _chunks(self, prompt: Ids, end: int, overrun: bool) -> Iterator[Ids]:
+    def _chunks(self, prompt: Ids, end: int) -> Iterator[Ids]:
         session = self.session()
         following = session.take(prompt)
-        length = len(prompt)
-        while length < end:
-            said = session.generate(following, min(self.chunk, end - length))
+        length, last = len(prompt), min(end, self.max_tokens)
+        while length < last:
+            said = session.generate(following, min(self.chunk, last - length))
             length += len(said)
             yield said
             if int(said[-1]) in self.stops:
                 return
             session.check()
-            if length < end:
+            if length < last:
                 following = session.feed(int(said[-1]))
-        if overrun:
+        if end > last:
             raise self.too_long()
 
     def too_long(self) -> RegionError:

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from curta.compiler.model import Model
 from curta.engine.base import NOT_ASKED, Engine, Ids, Mask, Residuals, Session, broken_promise
+from curta.errors import RegionError
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,27 +50,24 @@ class GuardCheck:
     def __init__(self, guards: Guards, first: int) -> None:
         self.guards = guards
         self.first = first
-        self.broken: list[tuple[int, Guard, float]] = []
+        self.kept: int | None = None
+        """How many positions come before the first that breaks a promise, if one does."""
+        self.error: RegionError | None = None
 
     def look(self, period: int, stream: Residuals) -> None:
         """The residual stream [position, slot] at one period."""
         for guard in self.guards.get(period, ()):
             values = stream[:, guard.slots] @ guard.weights
-            wrong = np.flatnonzero((values < guard.low) | (values > guard.high))
+            wrong = np.flatnonzero(((values < guard.low) | (values > guard.high))[: self.kept])
             if len(wrong):
-                self.broken.append((int(wrong[0]), guard, float(values[wrong[0]])))
-
-    def kept(self, count: int) -> int:
-        """How many of so many positions come before the first that breaks a promise."""
-        return min([place for place, _, _ in self.broken], default=count)
+                self.kept = place = int(wrong[0])
+                found = self.first + place, f"{values[place]:.17g}", guard.low, guard.high
+                self.error = broken_promise(guard.name, *found)
 
     def finish(self) -> None:
         """Stop at the first position that breaks a promise."""
-        if self.broken:
-            place, guard, value = min(self.broken, key=lambda found: found[0])
-            raise broken_promise(
-                guard.name, self.first + place, f"{value:.17g}", guard.low, guard.high
-            )
+        if self.error is not None:
+            raise self.error
 
 
 class BlockEngine(Engine):
@@ -123,7 +121,7 @@ class BlockSession(Session):
             for start in range(0, len(tokens), self.engine.block):
                 block = slice(start, start + self.engine.block)
                 said, check = self.feed_block(tokens[block], asked[block])
-                said = said[: check.kept(len(said))]
+                said = said[: check.kept]
                 self.length += len(said)
                 yield said
                 check.finish()

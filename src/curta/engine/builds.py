@@ -15,7 +15,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import astuple, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -56,22 +56,14 @@ class Made:
     """The part of a chunk that it should say; less where nothing more was found to be made."""
 
 
-@dataclass
-class Sample:
-    """Stretches of tokens that were said one after the other, and the places at which they were."""
+Sample = list[tuple[Ids, Numbers]]
+"""Stretches of tokens that were said one after the other, and the places at which they were."""
 
-    tokens: list[Ids] = field(default_factory=list)
-    places: list[Numbers] = field(default_factory=list)
 
-    def add(self, tokens: Ids, places: Numbers) -> None:
-        self.tokens.append(tokens.copy())
-        self.places.append(places)
-
-    @property
-    def numbers(self) -> Numbers:
-        """All places that there are."""
-        found = np.unique(np.concatenate([np.zeros(0, np.int64), *self.places]))
-        return found[found >= 0]
+def places_in(sample: Sample) -> Numbers:
+    """All places that there are."""
+    found = np.unique(np.concatenate([np.zeros(0, np.int64), *(places for _, places in sample)]))
+    return found[found >= 0]
 
 
 @dataclass(frozen=True)
@@ -91,54 +83,6 @@ class Request:
     most_places: int
 
 
-@dataclass
-class Counts:
-    """What a run did at which places."""
-
-    kit: Kit
-    said: Counter[tuple[int, int]] = field(default_factory=Counter)
-    """How often a place said tokens of these classes, written as a number."""
-    followed: Counter[tuple[int, int]] = field(default_factory=Counter)
-    """How often a place came behind another."""
-
-    def add(self, tokens: Ids, places: Numbers) -> None:
-        classes = class_of(self.kit)[tokens]
-        is_end = np.zeros(len(self.kit.classes) + 1, dtype=bool)  # the last one is that of none
-        is_end[self.kit.ending] = True
-        ends = np.flatnonzero(is_end[classes])
-        if len(ends) < 3:
-            return
-        starts, ends = ends[:-1] + 1, ends[1:]
-        lengths = ends - starts + 1
-        words = np.zeros(len(starts), dtype=np.int64)
-        for place in range(LONGEST):
-            more = lengths > place
-            words[more] = words[more] * 64 + classes[starts[more] + place] + 1
-        at = places[starts]
-        short = (lengths <= LONGEST) & (at >= 0)
-        self.said.update(counted(at[short], words[short]))
-        self.followed.update(counted(at[:-1], at[1:]))
-
-    def hottest(self, fields: dict[int, tuple[int, ...]], most: int) -> list[Place]:
-        """The hottest places, the hottest first."""
-        counts: Counter[int] = Counter()
-        said: dict[int, set[tuple[int, ...]]] = {}
-        for (place, word), count in self.said.items():
-            counts[place] += count
-            said.setdefault(place, set()).add(classes_of(word))
-        following: dict[int, list[int]] = {}
-        for (place, after), _ in self.followed.most_common():
-            following.setdefault(place, []).append(after)
-        wanted, covered, found = HOTTEST * sum(counts.values()), 0, list[Place]()
-        for place, count in counts.most_common(most):
-            if covered > wanted:
-                break
-            covered += count
-            ways = tuple(following.get(place, ()))
-            found.append(Place(place, fields[place], ways, frozenset(said[place])))
-        return found
-
-
 def class_of(kit: Kit) -> Numbers:
     """The class of every token, or -1."""
     size = 1 + max(token for tokens in kit.classes for token in tokens)
@@ -148,29 +92,14 @@ def class_of(kit: Kit) -> Numbers:
     return found
 
 
-def counted(a: Numbers, b: Numbers) -> dict[tuple[int, int], int]:
-    pairs, counts = np.unique(np.stack([a, b], axis=1), axis=0, return_counts=True)
-    return {(x, y): n for (x, y), n in zip(pairs.tolist(), counts.tolist(), strict=True)}
-
-
-def classes_of(word: int) -> tuple[int, ...]:
-    found = []
-    while word:
-        found.append(word % 64 - 1)
-        word //= 64
-    return tuple(reversed(found))
-
-
 def united(known: Iterable[Place], found: Iterable[Place]) -> tuple[Place, ...]:
     """All of these places, with all that is known of each."""
     places = {place.number: place for place in known}
     for place in found:
-        before = places.get(place.number)
-        if before is not None:
-            following = dict.fromkeys((*before.following, *place.following))
-            said = before.said | place.said
-            place = replace(place, following=tuple(following), said=said)
-        places[place.number] = place
+        before = places.get(place.number, place)
+        following = tuple(dict.fromkeys((*before.following, *place.following)))
+        said = before.said | place.said
+        places[place.number] = replace(place, following=following, said=said)
     return tuple(place for _, place in sorted(places.items()))
 
 
@@ -183,8 +112,8 @@ def code_key(key: str, program: str) -> str | None:
 
 def keep_made(key: str, program: str, made: Made) -> None:
     """For the next run that begins with the same prompt."""
-    content = {**vars(made), "places": [as_json(place) for place in made.places]}
-    HOT.keep(code_key(key, program), json.dumps(content).encode())
+    content = {**vars(made), "places": [astuple(place) for place in made.places]}
+    HOT.keep(code_key(key, program), json.dumps(content, default=sorted).encode())
 
 
 def read_made(key: str, program: str) -> Made | None:
@@ -193,10 +122,6 @@ def read_made(key: str, program: str) -> Made | None:
         return None
     found = json.loads(kept)
     return Made(**{**found, "places": tuple(map(place_of, found["places"]))})
-
-
-def as_json(one: Place) -> list[Any]:
-    return [one.number, one.fields, one.following, sorted(one.said)]
 
 
 def place_of(found: list[Any]) -> Place:
@@ -221,12 +146,60 @@ def make(request: Request) -> Made | None:
 
 def places_of(request: Request, kit: Kit) -> list[Place]:
     """The places that are hot in a sample, the hottest first."""
-    rows = (tuple(row) for row in request.fields.tolist())
-    fields = dict(zip(request.sample.numbers.tolist(), rows, strict=True))
-    counts = Counts(kit)
-    for tokens, places in zip(request.sample.tokens, request.sample.places, strict=True):
-        counts.add(tokens, places)
-    return counts.hottest(fields, request.most_places)
+    said, followed = Counter[tuple[int, int]](), Counter[tuple[int, int]]()
+    for tokens, places in request.sample:
+        at, words = instructions(kit, tokens, places)
+        known = (at >= 0) & (words >= 0)
+        said.update(counted(at[known], words[known]))
+        followed.update(counted(at[:-1], at[1:]))
+    counts: Counter[int] = Counter()
+    ways: dict[int, set[tuple[int, ...]]] = {}
+    for (place, word), count in said.items():
+        counts[place] += count
+        ways.setdefault(place, set()).add(classes_of(word))
+    following: dict[int, list[int]] = {}
+    for (place, after), _ in followed.most_common():
+        following.setdefault(place, []).append(after)
+    rows = map(tuple, request.fields.tolist())
+    fields = dict(zip(places_in(request.sample).tolist(), rows, strict=True))
+    wanted, covered, found = HOTTEST * sum(counts.values()), 0, list[Place]()
+    for place, count in counts.most_common(request.most_places):
+        if covered > wanted:
+            break
+        covered += count
+        behind = tuple(following.get(place, ()))
+        found.append(Place(place, fields[place], behind, frozenset(ways[place])))
+    return found
+
+
+def instructions(kit: Kit, tokens: Ids, places: Numbers) -> tuple[Numbers, Numbers]:
+    """Where the instructions of a stretch were, and the classes of their tokens, written as a
+    number; -1 if they are too many.
+    """
+    classes = class_of(kit)[tokens]
+    is_end = np.zeros(len(kit.classes) + 1, dtype=bool)  # the last one is that of none
+    is_end[kit.ending] = True
+    ends = np.flatnonzero(is_end[classes])
+    starts, ends = ends[:-1] + 1, ends[1:]
+    lengths = ends - starts + 1
+    words = np.where(lengths <= LONGEST, 0, -1).astype(np.int64)
+    for place in range(LONGEST):
+        more = (lengths > place) & (words >= 0)
+        words[more] = words[more] * 64 + classes[starts[more] + place] + 1
+    return places[starts], words
+
+
+def counted(a: Numbers, b: Numbers) -> dict[tuple[int, int], int]:
+    pairs, counts = np.unique(np.stack([a, b], axis=1), axis=0, return_counts=True)
+    return {(x, y): n for (x, y), n in zip(pairs.tolist(), counts.tolist(), strict=True)}
+
+
+def classes_of(word: int) -> tuple[int, ...]:
+    found = []
+    while word:
+        found.append(word % 64 - 1)
+        word //= 64
+    return tuple(reversed(found))
 
 
 # -- by another process ---------------------------------------------------------------------------

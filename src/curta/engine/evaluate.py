@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, insort
+from collections import defaultdict
 from collections.abc import Iterator
 from typing import ClassVar
 
@@ -56,12 +57,8 @@ class GraphSession:
         self.graph = graph
         self.position = -1
         self.values: list[Number] = []
-        self.sums: dict[int, Number] = {}
-        self.memories: dict[int, Memory] = {
-            index: Memory()
-            for index, operation in enumerate(graph.operations)
-            if isinstance(operation, Lookup)
-        }
+        self.sums = defaultdict[int, Number](int)
+        self.memories = defaultdict[int, Memory](Memory)
 
     def feed(self, token: int) -> int:
         self.compute(token)
@@ -89,7 +86,7 @@ class GraphSession:
             case Piecewise(argument):
                 return operation.at(values[argument])
             case RunningSum(value):
-                self.sums[index] = self.sums.get(index, 0) + values[value]
+                self.sums[index] += values[value]
                 return self.sums[index]
             case Assume(value, low, high):
                 if not low <= values[value] <= high:

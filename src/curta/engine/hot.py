@@ -25,7 +25,7 @@ import numpy as np
 
 from curta.engine import builds
 from curta.engine.base import Ids
-from curta.engine.builds import ENOUGH, Made, Numbers, Request, Sample
+from curta.engine.builds import ENOUGH, Made, Numbers, Request, Sample, places_in
 from curta.engine.model_cache import SOURCES
 from curta.engine.native.kit import Kit
 from curta.engine.toolchain import LIBRARIES
@@ -194,9 +194,8 @@ class Warming:
 
     @property
     def wants_sample(self) -> bool:
-        if self.process is not None or self.builds >= MOST_BUILDS or not self.missing:
-            return False
-        return self.length >= self.next
+        may_build = self.process is None and self.builds < MOST_BUILDS
+        return may_build and self.missing > 0 and self.length >= self.next
 
     @property
     def wanted(self) -> int:
@@ -219,7 +218,7 @@ class Warming:
         places = np.full(len(said), -1, dtype=np.int64)
         given = self.state, int(said[0]), said.ctypes.data, places.ctypes.data, len(said)
         length = int(self.library.follow(*given))
-        self.sample.add(said[1:length], places[1:length])
+        self.sample.append((said[1:length].copy(), places[1:length]))
         self.missing = max(0, self.missing - length)
         return length
 
@@ -249,7 +248,7 @@ class Warming:
     @property
     def request(self) -> Request:
         known = () if self.code is None else self.code.made.places
-        fields = self.fields_of(self.sample.numbers)
+        fields = self.fields_of(places_in(self.sample))
         source, key, most = self.library.source, self.workshop.key, builds.MOST_PLACES
         return Request(source, key, self.program, self.sample, fields, known, most)
 
@@ -300,7 +299,7 @@ class Warming:
         """
         if python_ends():
             return
-        numbers = self.sample.numbers
+        numbers = places_in(self.sample)
         self.fields = numbers, self.fields_of(numbers)
         if self.workshop.parted is not None:
             self.workshop.parted.stop()

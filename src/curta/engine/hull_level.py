@@ -23,7 +23,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cached_property
 from itertools import chain
-from typing import Any, ClassVar, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -143,13 +143,6 @@ def attended(memories: list[Memory], maps: LayerMaps, x: Matrix) -> Matrix:
     return mixed
 
 
-class Blocks(Protocol):
-    """What heads with the same keys remember of the sequence, asked for a block of positions."""
-
-    def steps(self, queries: Matrix, keys: Matrix, values: Matrix) -> Matrix:
-        """File every position's values under its key; what the heads' queries find."""
-
-
 class MeanBlocks:
     """Equal scores everywhere: the mean of all values, of which some `columns` are read."""
 
@@ -182,6 +175,12 @@ class KeyBlocks:
             )
         arrays = {"keys": keys, "values": values, "queries": queries}
         return self.cache.steps(arrays, self.columns).values
+
+
+Blocks = MeanBlocks | KeyBlocks
+"""What heads with the same keys remember of the sequence. `steps` files the values of each position
+under its key, and says what the queries find.
+"""
 
 
 class Memory(NamedTuple):

@@ -157,7 +157,6 @@ class NativeSession(Session):
 
     @property
     def bytes(self) -> int:
-        """Memory that the sequence occupies."""
         return int(self.library.bytes(self.state))
 
     def _feed(self, token: int) -> int:
@@ -171,7 +170,6 @@ class NativeSession(Session):
 
     @property
     def placed(self) -> int:
-        """How many tokens were said by code that knows the program."""
         return 0 if self.warming is None else self.warming.placed
 
     def read(self, tokens: Ids, asked: Mask) -> Generator[Ids, None, None]:
@@ -197,22 +195,17 @@ class NativeSession(Session):
 
     def _given(self, tokens: Ids) -> Ids:
         """Tokens as they are passed on, if there is room for them in a sequence that goes on."""
-        self.check()
+        self.check_room(len(tokens))
         given = np.ascontiguousarray(tokens, dtype=np.int32)
-        if self.length + len(given) > self.engine.max_tokens:
-            raise self.engine.too_long()
         if self.warming is not None:
             self.warming.given(given)
         return given
 
     def generate(self, first: int, count: int) -> Ids:
-        """`first`, and what the model says after it: `count` tokens, fewer after a stop token."""
         first = self.engine.check_token(first)
-        self.check()
+        self.check_room(count - 1)
         if count < 1:
             return np.zeros(0, dtype=np.int32)
-        if self.length + count - 1 > self.engine.max_tokens:
-            raise self.engine.too_long()
         said = np.empty(count, dtype=np.int32)
         if self.warming is not None:
             length = self.warming.generate(first, said)

@@ -60,10 +60,9 @@ def save_trace(
     trace = SavedTrace(**arrays, model=model_digest(model), note=written)
     check(str(path), trace)
     check_turns(str(path), trace, model)
-    tensors = {name: getattr(trace, name) for name in TYPES}
     metadata = {"curta": FORMAT, "model": trace.model, "note": trace.note}
     try:
-        Path(path).write_bytes(safetensors.numpy.save(tensors, metadata=metadata))
+        Path(path).write_bytes(safetensors.numpy.save(arrays, metadata=metadata))
     except OSError as error:
         raise FileError(f"cannot write {path}: {error.strerror}; choose another place") from error
     return trace

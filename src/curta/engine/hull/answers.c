@@ -19,38 +19,26 @@ typedef struct {
 
 /* -- the hard maximum -- */
 
-static void write_latest(const pool *p, int count, const uint32_t *ids, selection s, double *value,
-                         int64_t *position) {
-    uint32_t latest = ids[0];
-    for (int i = 1; i < count; i++)
-        if (position_of(p, ids[i]) > position_of(p, latest)) latest = ids[i];
-    for (int i = 0; i < s.count; i++)
-        value[i] = field(p, latest, p->first_value + (s.columns ? s.columns[i] : i));
-    *position = position_of(p, latest);
-}
-
-/* The mean: the sums of the records over the number of points. */
-static void write_mean(const pool *p, int count, const uint32_t *ids, selection s, double *value,
-                       int64_t *position) {
-    double points = 0.0, sum[2];
-    *position = -1;
-    for (int i = 0; i < count; i++) {
-        points += field(p, ids[i], COUNT);
-        if (position_of(p, ids[i]) > *position) *position = position_of(p, ids[i]);
-    }
-    for (int i = 0; i < s.count; i++) {
-        sum_records(p, count, ids, s.columns ? s.columns[i] : i, sum);
-        value[i] = sum[0] / points;
-    }
-}
-
-/* `position` may be NULL. */
+/* The value of the latest of some records, and its position, which may be NULL; or the mean of all: the
+ * sums over the number of points. */
 static void write_answer(const pool *p, int count, const uint32_t *ids, selection s, double *value,
                          int64_t *position) {
-    int64_t latest;
-    if (position == NULL) position = &latest;
-    if (p->what == KEEP_SUM) write_mean(p, count, ids, s, value, position);
-    else write_latest(p, count, ids, s, value, position);
+    double points = 0.0, sum[2];
+    uint32_t latest = ids[0];
+    for (int i = 0; i < count; i++) {
+        if (p->what == KEEP_SUM) points += field(p, ids[i], COUNT);
+        if (position_of(p, ids[i]) > position_of(p, latest)) latest = ids[i];
+    }
+    if (position != NULL) *position = position_of(p, latest);
+    for (int i = 0; i < s.count; i++) {
+        int column = s.columns ? s.columns[i] : i;
+        if (p->what == KEEP_SUM) {
+            sum_records(p, count, ids, column, sum);
+            value[i] = sum[0] / points;
+        } else {
+            value[i] = field(p, latest, p->first_value + column);
+        }
+    }
 }
 
 /* For a query (qx, 0) all points with one x tie, for (0, 0) all points. */

@@ -12,20 +12,19 @@ typedef enum { BELOW, DUPLICATE, ON_EDGE, OVER_VERTEX, ABOVE } verdict;
 
 /* Where a point lies, and the last vertex not right of it. */
 typedef struct {
-    node *leaf;
-    int index;
+    cursor last;
     verdict where;
 } place;
 
 static place place_point(const chain *c, double x, double y) {
     cursor v = locate(c, x);
-    if (v.index < 0) return (place){v.leaf, v.index, ABOVE};
+    if (v.index < 0) return (place){v, ABOVE};
     const vertex *a = at(v);
-    if (a->x == x) return (place){v.leaf, v.index, a->y == y ? DUPLICATE : a->y > y ? BELOW : OVER_VERTEX};
+    if (a->x == x) return (place){v, a->y == y ? DUPLICATE : a->y > y ? BELOW : OVER_VERTEX};
     cursor after = successor(v);
-    if (after.leaf == NULL) return (place){v.leaf, v.index, ABOVE};
+    if (after.leaf == NULL) return (place){v, ABOVE};
     int side = orientation(a->x, a->y, at(after)->x, at(after)->y, x, y);
-    return (place){v.leaf, v.index, side < 0 ? BELOW : side == 0 ? ON_EDGE : ABOVE};
+    return (place){v, side < 0 ? BELOW : side == 0 ? ON_EDGE : ABOVE};
 }
 
 static void drop_edge(pool *p, cursor v) {
@@ -66,7 +65,7 @@ static int is_hidden(cursor v, double x, double y) {
 /* Take up a point that is not BELOW, with its record, at the place where it lies. As a rule it hides
  * one vertex, and takes its place. */
 static void keep_point(chain *c, pool *p, place here, double x, double y, uint32_t mass) {
-    cursor left = {here.leaf, here.index}, hidden = left;
+    cursor left = here.last, hidden = left;
     if (here.where == DUPLICATE) {
         at(left)->mass = combine(p, at(left)->mass, mass);
         return;

@@ -111,29 +111,27 @@ static int may_reach(const search *f, double bound) {
     return !f->may_cut_off || bound >= f->floor;
 }
 
-static void consider(search *f, const spot *candidate, int first) {
+static void consider(search *f, const spot *candidate) {
     const double *q = f->query, *c = candidate->c;
     double x = q[0] * c[0], y = q[1] * c[1], z = q[2] * c[2];
     double score = x + y + z, slack = SLACK * (fabs(x) + fabs(y) + fabs(z)) + UNDERFLOW_SLACK;
-    if (!first) {
+    int sign = 1;
+    if (f->ties.length > 0) {
         if (!may_reach(f, score + slack)) return;
-        int sign = dot_sign_3d(q, c, f->best.c);
-        if (sign < 0) return;
-        if (sign == 0) {
-            push_id(&f->ties, candidate->mass);
-            return;
-        }
+        sign = dot_sign_3d(q, c, f->best.c);
     }
-    f->ties.length = 0;
-    push_id(&f->ties, candidate->mass);
-    f->best = *candidate;
-    f->floor = score - slack;
+    if (sign > 0) {
+        f->ties.length = 0;
+        f->best = *candidate;
+        f->floor = score - slack;
+    }
+    if (sign >= 0) push_id(&f->ties, candidate->mass);
 }
 
 static void search_volume(search *f, const tree3d *t, int64_t index) {
     const volume *v = &t->volumes[index];
     if (v->right == 0) {
-        for (int64_t s = 0; s < v->count; s++) consider(f, &t->spots[v->first + s], 0);
+        for (int64_t s = 0; s < v->count; s++) consider(f, &t->spots[v->first + s]);
         return;
     }
     int64_t children[2] = {index + 1, v->right};
@@ -160,11 +158,10 @@ static void search_space(space *s, const double *query) {
     scale_query(f, query);
     f->floor = -INFINITY;
     f->ties.length = 0;
-    consider(f, &s->buffer[0], 1); /* never empty: filled again in the step that empties it */
+    for (int i = 0; i < s->buffered; i++) consider(f, &s->buffer[i]);
     for (int i = 0; i < s->tree_count; i++)
         if (may_reach(f, upper_bound(s->trees[i].volumes, f->query)))
             search_volume(f, &s->trees[i], 0);
-    for (int i = 1; i < s->buffered; i++) consider(f, &s->buffer[i], 0);
 }
 
 static void space_answer(space *s, const double *query, selection read, double *value,

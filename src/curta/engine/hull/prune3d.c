@@ -24,8 +24,8 @@ typedef struct {
     const double *apex, *corner[3];
 } cone;
 
-/* Six times the volume of the tetrahedron (a, b, c, p), with sign; *error bounds its rounding error:
- * (7 + 56u)u times the sum of its terms' sizes (Shewchuk 1997, section 4.3), and 2^-700 because a
+/* Six times the volume of the tetrahedron (a, b, c, p), with sign. *error (or NULL) bounds its rounding
+ * error: (7 + 56u)u times the sum of its terms' sizes (Shewchuk 1997, section 4.3), and 2^-700 because a
  * product of two differences may be off by 2^-1074 before it is multiplied by the third. */
 static double side_of_plane(const double *a, const double *b, const double *c, const double *p,
                             double *error) {
@@ -35,18 +35,13 @@ static double side_of_plane(const double *a, const double *b, const double *c, c
     double bcx = bx * cy, cbx = cx * by, cax = cx * ay, acx = ax * cy, abx = ax * by, bax = bx * ay;
     double sizes = (fabs(bcx) + fabs(cbx)) * fabs(az) + (fabs(cax) + fabs(acx)) * fabs(bz) +
                    (fabs(abx) + fabs(bax)) * fabs(cz);
-    *error = 0x1p-50 * sizes + 0x1p-700;
+    if (error != NULL) *error = 0x1p-50 * sizes + 0x1p-700;
     return az * (bcx - cbx) + bz * (cax - acx) + cz * (abx - bax);
 }
 
 static int certain_side(const double *a, const double *b, const double *c, const double *p) {
     double error, side = side_of_plane(a, b, c, p, &error);
     return (side > error) - (side < -error);
-}
-
-static double rough_side(const double *a, const double *b, const double *c, const double *p) {
-    double error;
-    return side_of_plane(a, b, c, p, &error);
 }
 
 /* Is the point, certainly, strictly inside the tetrahedron of the apex and the triangle? */
@@ -59,10 +54,10 @@ static int is_inside(const cone *k, const double *p) {
 
 /* Does the apex see the point through the triangle? A guess, near the walls. */
 static int seems_in_cone(const cone *k, const double *p) {
-    double turn = rough_side(k->corner[0], k->corner[1], k->corner[2], k->apex);
+    double turn = side_of_plane(k->corner[0], k->corner[1], k->corner[2], k->apex, NULL);
     for (int i = 0; i < 3; i++) {
         const double *from = k->corner[i], *to = k->corner[(i + 1) % 3];
-        if ((rough_side(k->apex, to, from, p) > 0.0) != (turn > 0.0)) return 0;
+        if ((side_of_plane(k->apex, to, from, p, NULL) > 0.0) != (turn > 0.0)) return 0;
     }
     return 1;
 }
@@ -94,10 +89,10 @@ static int64_t prune_cones(pool *p, int cones, const cone *k, spot *spots, int64
 /* The points of one cone, none of them inside; returns how many are kept, at the front. */
 static int64_t prune_cone(pool *p, const cone *k, spot *spots, int64_t count, int depth) {
     if (count < SMALLEST_CONE || depth == DEEPEST_CONE) return count;
-    double turn = rough_side(k->corner[0], k->corner[1], k->corner[2], k->apex);
+    double turn = side_of_plane(k->corner[0], k->corner[1], k->corner[2], k->apex, NULL);
     double furthest = 0.0;
     for (int64_t i = 0; i < count; i++) {
-        double side = rough_side(k->corner[0], k->corner[1], k->corner[2], spots[i].c);
+        double side = side_of_plane(k->corner[0], k->corner[1], k->corner[2], spots[i].c, NULL);
         double beyond = turn > 0.0 ? -side : side;
         if (beyond > furthest) {
             furthest = beyond;

@@ -90,13 +90,11 @@ class Attached:
         if self._is_streaming:
             raise HullError("this model is streaming already: use reset() to start a new sequence")
         self._check_attached()
-        self.reset()
-        self._set_streaming(True)
+        self._begin(is_streaming=True)
         try:
             yield self
         finally:
-            self._set_streaming(False)
-            self.reset()
+            self._begin(is_streaming=False)
 
     def reset(self) -> None:
         """Forget the sequence."""
@@ -123,10 +121,11 @@ class Attached:
         if not self._forwards:
             raise HullError("these hull caches are detached: call attach(model) again")
 
-    def _set_streaming(self, is_streaming: bool) -> None:
+    def _begin(self, *, is_streaming: bool) -> None:
         self._is_streaming = is_streaming
         for forward in self._forwards:
             forward.is_streaming = is_streaming
+        self.reset()
 
 
 class HullForward:
@@ -218,10 +217,8 @@ class MultiheadForward(HullForward):
         return heads.transpose(-2, -3)
 
     def _check_mask(self, tokens: int, mask: Tensor | None, is_causal: bool) -> None:
-        if tokens == 1 and mask is None:
+        if mask is None and (is_causal or tokens == 1):
             return  # the new token of a stream sees everything before it
-        if mask is None and is_causal:
-            return
         if mask is None:
             raise HullError(
                 f"{self.name} is called without a mask: hull caches answer causal attention. Pass "

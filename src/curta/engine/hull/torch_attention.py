@@ -4,11 +4,6 @@ Tensors have the shape [..., tokens, width], as for `torch.nn.functional.
 scaled_dot_product_attention`; whatever comes before `tokens` (batch, heads) are *rows*, each with
 a cache of its own. Caches compute in float64 on the processor; answers come back in the dtype and
 on the device of the values.
-
-`hull_attention`   a whole sequence in one call
-`HullAttention`    the same a few tokens at a time: the caches stay
-`CausalAttention`  softmax attention as a module, for models that are trained first and then
-                   attached to hull caches
 """
 
 from __future__ import annotations

@@ -196,20 +196,17 @@ static void remove_vertex(chain *c, cursor v) {
 /* The last vertex not right of x, or the place before the first. How many steps that takes depends on
  * how full nodes are, and on nothing that a processor would guess wrong. */
 static cursor locate(const chain *c, double x) {
-    const node *n = c->root;
-    for (; n->height > 0;) {
-        const entry *e = n->entries;
+    for (node *n = c->root;;) {
+        const char *found = (const char *)n;
         for (int rest = n->count, half; rest > 1; rest -= half) {
             half = rest / 2;
-            e += e[half].x <= x ? half : 0;
+            const char *middle = found + item_size(n) * (size_t)half;
+            found = *(const double *)middle <= x ? middle : found; /* items begin with their x */
         }
-        n = e->child;
+        if (n->height == 0) {
+            int index = (int)((const vertex *)found - n->vertices);
+            return (cursor){n, n->count > 0 && n->vertices[index].x <= x ? index : index - 1};
+        }
+        n = ((const entry *)found)->child;
     }
-    const vertex *v = n->vertices;
-    for (int rest = n->count, half; rest > 1; rest -= half) {
-        half = rest / 2;
-        v += v[half].x <= x ? half : 0;
-    }
-    int index = (int)(v - n->vertices);
-    return (cursor){(node *)n, n->count > 0 && v->x <= x ? index : index - 1};
 }

@@ -14,7 +14,6 @@ from itertools import pairwise
 
 from curta.compiler.numbers import Number, power_of_two
 from curta.engine.native.values import (
-    CONSTANT,
     ONE,
     Bounds,
     Conjunction,
@@ -39,8 +38,10 @@ class Bits:
     low: int
     high: int
 
-    def above(self, count: int) -> Bits:
-        return replace(self, low=self.low + count)
+    @property
+    def most(self) -> int:
+        """The largest number that they can be."""
+        return (1 << self.high - self.low) - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,11 +66,11 @@ class BitFinder:
     def of(self, value: ValueId) -> Bits | None:
         if value not in self.found:
             self.found[value] = None
-            shape = None if value == CONSTANT else self.pool.entries[value].definition
+            shape = self.pool.definition(value)
             if isinstance(shape, Cut):
                 self.found[value] = shape.bits
             elif isinstance(shape, Steps):
-                self.found[value] = self.staircase(value, shape) or self.conjunction(value)
+                self.found[value] = self.staircase(value, shape) or self.conjunction(value, shape)
         return self.found[value]
 
     def staircase(self, value: ValueId, shape: Steps) -> Bits | None:
@@ -87,20 +88,17 @@ class BitFinder:
         parts, rest = self.put_together(total, alone=alone)
         if len(parts) == 1 and not rest.terms and parts[0][0] == unit:
             found = parts[0][1]
-            highest = min(highest, (1 << found.high - found.low) - 1)
+            highest = min(highest, found.most)
         elif low < 0:
             return None
         else:
             found = Bits(total, highest.bit_length(), 0, highest.bit_length())
         if highest < width or highest >= width * (most + 1):
             return None
-        return found.above(width.bit_length() - 1)
+        return replace(found, low=found.low + width.bit_length() - 1)
 
-    def conjunction(self, value: ValueId) -> Bits | None:
+    def conjunction(self, value: ValueId, shape: Steps) -> Bits | None:
         """The bits of a conjunction that a table is of the bits of two numbers."""
-        entry = self.pool.entries[value]
-        shape = entry.definition
-        assert isinstance(shape, Steps)
         if shape.factor != ONE or len(shape.jumps) > 1 << 2 * MOST_BITS:
             return None
         parts, rest = self.put_together(shape.argument, alone=True)
@@ -110,7 +108,8 @@ class BitFinder:
         count = one.high - one.low
         if (one.low, one.high) != (other.low, other.high) or high != low * (1 << count):
             return None
-        if count > MOST_BITS or shape.jumps != common_bits(count, low, power_of_two(entry.step)):
+        height = power_of_two(self.pool.entries[value].step)
+        if count > MOST_BITS or shape.jumps != common_bits(count, low, height):
             return None
         first, second = sorted((one.number, other.number), key=lambda total: total.terms)
         both = self.pool.value(Conjunction(first, second), 0)

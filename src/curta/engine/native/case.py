@@ -38,6 +38,7 @@ from curta.engine.native.values import (
     Sum,
     ValueId,
     constant,
+    sum_of,
 )
 
 place_of = itemgetter(0)
@@ -82,7 +83,7 @@ class Case:
     def __init__(self, pool: Pool, facts: Facts) -> None:
         self.pool = pool
         self.facts = facts
-        self.values: dict[ValueId, Sum] = {}
+        self.values: dict[ValueId, Sum] = {CONSTANT: ONE}
         self.sums: dict[Sum, Sum] = {}
         self.intervals = Intervals(pool, facts.bounds)
         self.under_hit: dict[int, Self] = {}
@@ -142,15 +143,8 @@ class Case:
         """What is left of a sum."""
         found = self.sums.get(total)
         if found is None:
-            collected: dict[ValueId, Number] = {}
-            for value, coefficient in total.terms:
-                if value == CONSTANT:
-                    collected[CONSTANT] = collected.get(CONSTANT, 0) + coefficient
-                    continue
-                for v, c in self.value(value).terms:
-                    collected[v] = collected.get(v, 0) + c * coefficient
-            terms = sorted((v, simplify(c)) for v, c in collected.items() if c)
-            found = self.sums[total] = self.settled(self.grouped(Sum(tuple(terms))))
+            left = sum_of([(self.value(value), factor) for value, factor in total.terms])
+            found = self.sums[total] = self.settled(self.grouped(left))
         return found
 
     def grouped(self, total: Sum) -> Sum:
@@ -318,15 +312,12 @@ class Case:
 
     def assuming_found(self, factor: Sum) -> Self:
         """The case that a gate on this factor is evaluated in: without it the factor is zero."""
-        behind = set()
-        for value, _ in factor.terms:
-            definition = self.pool.definition(value)
-            if not isinstance(definition, FetchedValue):
-                return self
-            if self.pool.look_ups[definition.look_up].nearest:
-                return self
-            behind.add(definition.look_up)
-        if len(behind) != 1 or (look_up := behind.pop()) in self.facts.hits:
+        read = [self.pool.definition(value) for value, _ in factor.terms]
+        behind = {one.look_up if isinstance(one, FetchedValue) else None for one in read}
+        look_up = behind.pop()
+        if behind or look_up is None or look_up in self.facts.hits:
+            return self
+        if self.pool.look_ups[look_up].nearest:
             return self
         if look_up not in self.under_hit:
             self.under_hit[look_up] = self.under(self.facts.with_hit(look_up))
@@ -437,9 +428,8 @@ def common(cases: list[Case], known: Iterable[tuple[ValueId, Sum]]) -> Facts:
         if all(case.facts.equal.get(v) == total for case in cases)
     }
     bounds = {}
-    for total, (low, high) in first.bounds.items():
-        ranges = [case.facts.bounds.get(total) for case in cases]
-        if all(ends is not None for ends in ranges):
-            held = [ends for ends in ranges if ends is not None]
+    for total in first.bounds:
+        held = [case.facts.bounds[total] for case in cases if total in case.facts.bounds]
+        if len(held) == len(cases):
             bounds[total] = min(low for low, _ in held), max(high for _, high in held)
     return Facts(equal, bounds, first.hits)

@@ -67,9 +67,7 @@ class Changes:
             if isinstance(shape := self.pool.definition(v), Cut)
         }
         whole = {v for v, number in cuts.items() if self.stay(number.terms, change)}
-        equal = facts.equal
-        if whole != cuts.keys():
-            equal = {v: self.without_cuts(total, whole) for v, total in equal.items()}
+        equal = {v: self.without_cuts(total, whole) for v, total in facts.equal.items()}
         bounds = {t: ends for t, ends in facts.bounds.items() if self.stay(t.terms, change)}
         hits: dict[int, bool] = {
             number: True

@@ -7,8 +7,8 @@ from fractions import Fraction
 
 from curta.compiler.numbers import Number, power_of_two, simplify
 from curta.engine.native.case import Case
-from curta.engine.native.routine import Acts, Block, Compare, Divide, Rule, Say
-from curta.engine.native.values import CONSTANT, Bounds, Steps, Sum, ValueId
+from curta.engine.native.routine import Acts, Divide, Rule, Say
+from curta.engine.native.values import CONSTANT, Bounds, Steps, Sum, ValueId, sum_of
 
 MOST_PIECES = 6
 """Branches of a division that decides between rules."""
@@ -21,14 +21,11 @@ MOST_TRIED = 6
 def chosen(case: Case, rules: Sequence[Rule], depth: int = 0) -> Acts:
     """Says the best token, after dividing by numbers that decide between rules."""
     left = possible(case, rules)
-    if len(left) == 1:
-        return [(case, Say(left[0]))]
-    found = division(case, left) if depth < MOST_DIVISIONS else None
-    if found is not None:
-        on, pieces = found
-        blocks = [(ends, Block(tuple(chosen(piece, left, depth + 1)))) for ends, piece in pieces]
-        return [(case, Divide(on, tuple(blocks)))]
-    return [(case, Compare(left))]
+    found = division(case, left) if len(left) > 1 and depth < MOST_DIVISIONS else None
+    if found is None:
+        return [(case, Say(left))]
+    on, pieces = found
+    return [(case, Divide(on, [(ends, chosen(one, left, depth + 1)) for ends, one in pieces]))]
 
 
 def division(
@@ -67,9 +64,7 @@ def possible(case: Case, rules: Sequence[Rule]) -> tuple[Rule, ...]:
     least = max(Fraction(low) for low, _ in ranges)
     unsure = [rule.base for rule in left if rule.base.constant is None]
     if len(unsure) > 1:
-        together = Sum()
-        for base in unsure:
-            together = together.plus(base)
+        together = sum_of((base, 1) for base in unsure)
         least = max(least, Fraction(case.range(case.grouped(together))[0]) / len(unsure))
     found = tuple(s for s, (_, high) in zip(left, ranges, strict=True) if high >= least)
     return found or left  # there is none where a promise is always broken

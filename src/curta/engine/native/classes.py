@@ -18,7 +18,6 @@ from curta.compiler.numbers import Number, simplify
 from curta.engine.native.case import Facts
 from curta.engine.native.routine import Routine
 from curta.engine.native.values import (
-    CONSTANT,
     POSITION,
     Bounds,
     Column,
@@ -123,9 +122,7 @@ def constant_queries(routine: Routine) -> tuple[int, ...]:
 def numbers_over(routine: Routine, total: Sum, tokens: Sequence[int]) -> list[Number] | None:
     """What a sum of the program's columns is for each of some tokens."""
     columns: list[tuple[tuple[Number, ...], Number]] = []
-    for value, coefficient in total.terms:
-        if value == CONSTANT:
-            continue
+    for value, coefficient in total.without_constant.terms:
         column = routine.pool.definition(value)
         if not isinstance(column, Column):
             return None

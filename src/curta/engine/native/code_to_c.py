@@ -1,4 +1,4 @@
-"""C for what a step does: acts as statements, and the general step, which knows nothing.
+"""C for what a step does: values and acts as statements, and the general step, which knows nothing.
 
 What a block needs is computed where it is needed, in the block. Totals and the position are kept in
 locals, and written back when a function is left.
@@ -6,7 +6,7 @@ locals, and written back when a function is left.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 from curta.compiler.numbers import Number, power_of_two, simplify
@@ -16,30 +16,44 @@ from curta.engine.native.classes import are_in_a_row
 from curta.engine.native.expressions import Expressions, Scope, literal
 from curta.engine.native.routine import (
     Act,
-    Block,
+    Acts,
     Check,
-    Compare,
     Divide,
     Filing,
     Growth,
-    Next,
     Routine,
     Rule,
     Say,
 )
-from curta.engine.native.tables import comment, storage_type
-from curta.engine.native.values import CONSTANT, Sum, ValueId
-from curta.engine.native.values_to_c import ValuesWriter
+from curta.engine.native.tables import comment, position_expression, storage_type
+from curta.engine.native.values import (
+    CONSTANT,
+    Column,
+    Digit,
+    FetchedKey,
+    FetchedValue,
+    Parameter,
+    PositionValue,
+    Sum,
+    Total,
+    ValueId,
+)
 
+FEWEST_FOR_NAME = 3
+"""Values whose sum gets a name where it is read."""
 FEWEST_FOR_SWITCH = 4
 
 
-class CodeWriter(ValuesWriter):
-    """A routine's acts, and its general step."""
+class CodeWriter:
+    """A routine's values and acts as statements, and its general step. What is computed already is
+    kept in a scope.
+    """
 
     def __init__(self, routine: Routine, expressions: Expressions | None = None) -> None:
-        super().__init__(routine.pool, expressions)
-        self.routine = routine
+        self.routine, self.pool = routine, routine.pool
+        self.expressions = expressions or Expressions(self.pool)
+        """With the tables of all functions of a file."""
+        self.name_numbers: dict[Sum, int] = {}
         self.totals = routine.totals
         self.here = "position"
         """Where the token is that a step takes in."""
@@ -71,7 +85,6 @@ class CodeWriter(ValuesWriter):
         self, signature: str, first: list[str], body: list[str], last: list[str]
     ) -> list[str]:
         """A function that works with the state in locals."""
-        owners = [rows.number for rows in self.routine.rows if not rows.by_position]
         return [
             f"static {signature} {{",
             *first,
@@ -79,7 +92,7 @@ class CodeWriter(ValuesWriter):
             "    Track *const track = s->track;",
             "    (void)track;",
             *(f"    int64_t total{n} = s->total{n};" for n in self.totals),
-            *(f"    Row{o} *filed{o} = 0;\n    (void)filed{o};" for o in owners),
+            *self.latest(),
             *self.arrays(),
             *body,
             *(["leave:"] if any("goto leave;" in line for line in body) else []),
@@ -93,23 +106,22 @@ class CodeWriter(ValuesWriter):
         direct = [rows.number for rows in self.routine.rows if rows.kind == "direct"]
         return [f"    Row{o} *const rows{o} = s->rows{o};\n    (void)rows{o};" for o in direct]
 
+    def latest(self) -> list[str]:
+        """The rows in which something is filed."""
+        owners = [rows.number for rows in self.routine.rows if not rows.by_position]
+        return [f"    Row{o} *filed{o} = 0;\n    (void)filed{o};" for o in owners]
+
     def before_choice(self, case: Case, scope: Scope) -> list[str]:
         """What else the general step does."""
         return []
 
-    def after_choice(self) -> list[str]:
-        raise NotImplementedError
-
-    def say(self, case: Case, rule: Rule, scope: Scope) -> list[str]:
+    def say(self, case: Case, rules: Sequence[Rule], scope: Scope) -> list[str]:
         raise NotImplementedError
 
     # -- blocks -------------------------------------------------------------------------------
 
-    def block(self, block: Block, scope: Scope) -> list[str]:
-        lines: list[str] = []
-        for case, act in block.acts:
-            lines += self.act(case, act, scope)
-        return lines
+    def block(self, block: Acts, scope: Scope) -> list[str]:
+        return [line for case, act in block for line in self.act(case, act, scope)]
 
     def act(self, case: Case, act: Act, scope: Scope) -> list[str]:
         match act:
@@ -121,14 +133,10 @@ class CodeWriter(ValuesWriter):
                 return self.file(case, act, scope)
             case Check():
                 return self.check(case, act, scope)
-            case Say():
-                return self.say(case, act.rule, scope)
-            case Compare():
-                return [*self.compare(case, act.rules, scope), *self.after_choice()]
+            case Say(rules):
+                return self.say(case, rules, scope)
             case Divide():
                 return self.divide(case, act, scope)
-            case Next():
-                return ["position++;", "if (++next == end) goto leave;", "goto dispatch;"]
 
     def file(self, case: Case, act: Filing, scope: Scope) -> list[str]:
         rows = self.pool.rows[act.rows]
@@ -145,11 +153,14 @@ class CodeWriter(ValuesWriter):
                 lines.append(self.if_exhausted)
             mark = f"position = {self.here}" if rows.kind == "nearest" else "filed = 1"
             lines.append(f"{row}{mark};")
+        return [*lines, *self.members(act, row, scope)]
+
+    def members(self, act: Filing, row: str, scope: Scope) -> Iterator[str]:
+        """What is written to a row."""
         for name, total in act.members:
-            member = rows.members[name]
+            member = self.pool.rows[act.rows].members[name]
             text = self.expressions.in_step(total, member.step, scope)
-            lines.append(f"{row}{name} = ({storage_type(member)})({text});")
-        return lines
+            yield f"{row}{name} = ({storage_type(member)})({text});"
 
     def check(self, case: Case, act: Check, scope: Scope) -> list[str]:
         unit = power_of_two(act.step)
@@ -270,3 +281,109 @@ class CodeWriter(ValuesWriter):
                 ]
             lines.append(f"if ({beats}) best = score, token = other; }}")
         return [*lines, "}"]
+
+    # -- values -------------------------------------------------------------------------------
+
+    def needed(self, case: Case, totals: list[Sum], scope: Scope) -> list[str]:
+        """The definitions of all values that these sums read, if they are not there yet.
+
+        What has been defined may change how a sum is written, and so what it reads.
+        """
+        lines: list[str] = []
+        before = -1
+        while before != len(scope.defined):
+            before = len(scope.defined)
+            for total in totals:
+                for value in self.expressions.read(total, scope):
+                    if value not in scope.defined:
+                        self.define(case, value, scope, lines)
+        return lines
+
+    def named(self, case: Case, total: Sum, scope: Scope) -> list[str]:
+        """The same, and a name for the sum if it is one of several values."""
+        rest = total.without_constant
+        lines = self.needed(case, [rest], scope)
+        if len(rest.terms) >= FEWEST_FOR_NAME and rest not in scope.names:
+            step = self.pool.step(rest)
+            name = f"sum{self.name_numbers.setdefault(rest, len(self.name_numbers))}"
+            lines.append(f"const int64_t {name} = {self.expressions.text(rest, step, scope)};")
+            scope.names[rest] = name, step
+        return lines
+
+    def define(self, case: Case, value: ValueId, scope: Scope, lines: list[str]) -> None:
+        entry = self.pool.entries[value]
+        scope.defined.add(value)
+        match entry.definition:
+            case Digit():
+                text = "digit"
+            case Parameter(text):
+                pass
+            case Column():
+                text = f"column{value}[token]"
+            case PositionValue(divisor, modulus, power, offset):
+                text = position_expression(divisor, modulus, power, offset)
+            case Total():
+                text = f"total{value}"
+            case FetchedValue(look_up, member):
+                self.find(case, look_up, scope, lines)
+                certain = self.pool.look_ups[look_up].nearest or case.facts.hits.get(look_up)
+                found = f"row{look_up}->{member}"
+                certain = certain or self.lies_within(case, look_up)
+                text = found if certain else f"row{look_up} ? {found} : 0"
+            case FetchedKey(look_up, unit):
+                self.filed(case, look_up, scope, lines)
+                query = f"query{look_up}"
+                text = (
+                    f"filed_row{look_up} ? (int64_t){query} : (int64_t)!{query} * INT64_C({unit})"
+                )
+            case _:
+                for total in self.pool.reads(value):
+                    lines += self.named(case, total, scope)
+                text = self.expressions.definition(case, value, scope)
+        note = f" /* {comment(entry.name)} */" if entry.name else ""
+        lines.append(f"const int64_t v{value} = {text};{note}")
+
+    def lies_within(self, case: Case, number: int) -> bool:
+        """Whether a row lies in an array: what was not filed there is zero."""
+        look_up = self.pool.look_ups[number]
+        low, high = case.range(case.sum(look_up.query))
+        rows = self.pool.rows[look_up.rows]
+        return rows.kind == "direct" and low >= 0 and high < rows.size
+
+    def filed(self, case: Case, number: int, scope: Scope, lines: list[str]) -> None:
+        """The row that a look-up finds, if it was filed."""
+        self.find(case, number, scope, lines)
+        if number in scope.found:
+            return
+        scope.found.add(number)
+        row, kind = f"row{number}", self.pool.rows_behind(number).kind
+        is_row = row if kind in ("nearest", "by position") else f"{row} && {row}->filed ? {row} : 0"
+        type_name = "Track" if kind == "by position" else f"Row{self.pool.look_ups[number].rows}"
+        lines.append(f"const {type_name} *filed_row{number} = {is_row};")
+
+    def find(self, case: Case, number: int, scope: Scope, lines: list[str]) -> None:
+        """Where the row that a look-up finds lies; what was not filed is zero."""
+        if number in scope.rows:
+            return
+        scope.rows.add(number)
+        look_up = self.pool.look_ups[number]
+        query = case.sum(look_up.query)
+        lines += self.needed(case, [query], scope)
+        text, rows = self.expressions.text(query, 0, scope), look_up.rows
+        if not self.pool.rows[rows].by_position:
+            lines.append(f"const uint64_t query{number} = (uint64_t)({text});")
+            place = f"at{rows}(s, query{number})"
+            if self.lies_within(case, number):
+                place = f"&rows{rows}[query{number}]"
+            lines.append(f"const Row{rows} *row{number} = {place};")
+            return
+        lines.append(f"const int64_t query{number} = {text};")
+        row = f"&track[ROW(query{number})]"
+        if case.facts.hits.get(number):
+            found = row
+        elif look_up.nearest:
+            within = f"query{number} > position ? position : query{number}"
+            found = f"&track[ROW(query{number} < 0 ? 0 : {within})]"
+        else:
+            found = f"(uint64_t)query{number} <= (uint64_t)position ? {row} : 0"
+        lines.append(f"const Track *row{number} = {found};")

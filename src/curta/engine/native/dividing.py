@@ -3,24 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
 from dataclasses import replace
 
 from curta.engine.native.case import Case
 from curta.engine.native.choice import MOST_DIVISIONS, chosen, division, possible
 from curta.engine.native.following import Follower
-from curta.engine.native.routine import (
-    Block,
-    Check,
-    Compare,
-    Divide,
-    Event,
-    Filing,
-    Growth,
-    Routine,
-)
+from curta.engine.native.routine import Acts, Check, Divide, Event, Filing, Growth, Routine, Say
 from curta.engine.native.selector import NotWorthItError, is_found
-from curta.engine.native.values import Bounds, Product, Steps, Sum, ValueId
+from curta.engine.native.values import Product, Steps, Sum, ValueId
 
 FEWEST_FOR_ROOT = 8
 MOST_OF_ROOT = 4
@@ -43,13 +33,11 @@ class Divider:
         self.pool = follower.pool
         self.leaves = 0
 
-    def divided(self, case: Case, work: Routine) -> Block:
-        """All cases of what a step still has to do."""
+    def divided(self, case: Case, work: Routine) -> Acts:
+        """All cases of what a step still has to do; by a fetched value that is 0 or 1 and gates
+        others, if there is one.
+        """
         self.leaves = 0
-        return self.by_switches(case, work)
-
-    def by_switches(self, case: Case, work: Routine) -> Block:
-        """Divided by a fetched value that is 0 or 1 and gates others."""
         work = left_of(case, work)
         reachable = self.pool.reachable(work.sums())
         on = self.switch(case, reachable) if len(reachable) <= MOST_FOR_SWITCH else None
@@ -58,7 +46,7 @@ class Divider:
             if on is None or not compares(whole):
                 return whole
         halves = [((n, n), self.by_root(case.refined(on, n, n), work)) for n in (0, 1)]
-        return divided_by(case, on, halves)
+        return [(case, Divide(on, halves))]
 
     def switch(self, case: Case, reachable: set[ValueId]) -> Sum | None:
         for value in sorted(reachable):
@@ -66,15 +54,13 @@ class Divider:
             if not isinstance(definition, Product) or definition.factor.constant is not None:
                 continue
             terms = definition.gate.without_constant.terms
-            if len(terms) != 1:
-                continue
-            gate = self.pool.entries[terms[0][0]]
-            on = Sum(((terms[0][0], 1),))
-            if is_found(self.pool, terms[0][0]) and case.range(on) == (0, 1):
-                return on if gate.step >= 0 else None
+            if len(terms) == 1 and is_found(self.pool, terms[0][0]):
+                on = Sum(((terms[0][0], 1),))
+                if case.range(on) == (0, 1):
+                    return on if self.pool.step(on) >= 0 else None
         return None
 
-    def by_root(self, case: Case, work: Routine) -> Block:
+    def by_root(self, case: Case, work: Routine) -> Acts:
         """Divided by a number of few values that much is a function of: a place within a word."""
         work = left_of(case, work)
         on = self.root(case, work)
@@ -84,9 +70,9 @@ class Divider:
         ends = [(point, point) for point in range(int(low), int(high) + 1)]
         pieces = [(point, case.refined(on, *point)) for point in ends]
         branches = [(point, self.decided(piece, left_of(piece, work))) for point, piece in pieces]
-        return divided_by(case, on, branches)
+        return [(case, Divide(on, branches))]
 
-    def decided(self, case: Case, work: Routine, depth: int = 0) -> Block:
+    def decided(self, case: Case, work: Routine, depth: int = 0) -> Acts:
         """Divided by what decides between rules, before anything is filed."""
         rules = possible(case, work.rules)
         files = any(isinstance(e, Filing) and e.key.constant is None for e in work.events)
@@ -98,7 +84,7 @@ class Divider:
                     (ends, self.decided(piece, left_of(piece, work), depth + 1))
                     for ends, piece in pieces
                 ]
-                return divided_by(case, on, branches)
+                return [(case, Divide(on, branches))]
         return self.finished(case, work)
 
     def root(self, case: Case, work: Routine) -> Sum | None:
@@ -125,25 +111,21 @@ class Divider:
                 return curve.number
         return None if curves else total.direction[1]
 
-    def finished(self, case: Case, work: Routine) -> Block:
+    def finished(self, case: Case, work: Routine) -> Acts:
         self.leaves += 1
         if self.leaves > MOST_LEAVES:
             raise NotWorthItError
         acts, case = self.follower.followed(case, work.events)
-        return Block((*acts, *chosen(case, work.rules)))
+        return [*acts, *chosen(case, work.rules)]
 
 
-def divided_by(case: Case, on: Sum, branches: Iterable[tuple[Bounds, Block]]) -> Block:
-    return Block(((case, Divide(on, tuple(branches))),))
-
-
-def compares(block: Block) -> bool:
+def compares(block: Acts) -> bool:
     """Whether scores are compared anywhere."""
-    match block.acts[-1][1]:
+    match block[-1][1]:
         case Divide(_, branches):
             return any(compares(inner) for _, inner in branches)
         case act:
-            return isinstance(act, Compare)
+            return isinstance(act, Say) and len(act.rules) > 1
 
 
 def left_of(case: Case, work: Routine) -> Routine:

@@ -39,13 +39,8 @@ class Scope:
     """Values that are bits of a number."""
 
     def inner(self) -> Scope:
-        return Scope(
-            set(self.defined),
-            set(self.rows),
-            set(self.found),
-            dict(self.names),
-            dict(self.bits),
-        )
+        """What is there at the beginning of a block within."""
+        return Scope(**{name: known.copy() for name, known in vars(self).items()})
 
 
 class CannotSpecialiseError(Exception):
@@ -96,9 +91,7 @@ class Expressions:
         """Some bits of a number."""
         text = self.whole(one.number, scope)
         text = f"(({text}) >> {one.low})" if one.low else f"({text})"
-        return (
-            text if one.high == one.size else f"({text} & {literal((1 << one.high - one.low) - 1)})"
-        )
+        return text if one.high == one.size else f"({text} & {literal(one.most)})"
 
     def whole(self, number: Sum, scope: Scope) -> str:
         """A number in its own steps."""

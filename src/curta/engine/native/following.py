@@ -20,7 +20,7 @@ from curta.engine.native.classes import (
     numbers_over,
     track_facts,
 )
-from curta.engine.native.routine import Acts, Block, Check, Event, Filing, Growth, Next, Routine
+from curta.engine.native.routine import Acts, Check, Event, Filing, Growth, Routine, read_by
 from curta.engine.native.values import ZERO, Bounds, Column, Pool, Sum, Total, ValueId
 
 
@@ -149,13 +149,9 @@ def without_repetitions(pool: Pool, classes: list[Acts], used: Collection[int]) 
         filings = [
             [a for _, a in acts if isinstance(a, Filing) and a.rows == rows] for acts in classes
         ]
-        fixed = all(
-            a.key.constant is not None and all(t.constant is not None for _, t in a.members)
-            for acts in filings
-            for a in acts
-        )
-        same = fixed and all(acts == filings[0] for acts in filings)
-        if same and pool.rows[rows].kind != "nearest":
+        same = all(acts == filings[0] for acts in filings)
+        fixed = all(t.constant is not None for a in filings[0] for t in read_by(a))
+        if same and fixed and pool.rows[rows].kind != "nearest":
             classes = [
                 [(c, a) for c, a in acts if not (isinstance(a, Filing) and a.rows == rows)]
                 for acts in classes
@@ -180,7 +176,7 @@ class Intake:
     resting: tuple[ValueId, ...]
     """Totals that are zero."""
     classes: list[TokenClass]
-    entries: list[Block]
+    entries: list[Acts]
 
 
 def intake(follower: Follower, said: set[int]) -> Intake | None:
@@ -196,13 +192,10 @@ def intake(follower: Follower, said: set[int]) -> Intake | None:
     resting = resting_totals(routine, [class_facts(routine, one, facts) for one in classes])
     zeros = dict.fromkeys(resting, ZERO)
     facts = Facts(facts.equal | zeros, facts.bounds, facts.hits)
-    acts = []
-    for one in classes:
-        case = Case(routine.pool, follower.with_misses(class_facts(routine, one, facts)))
-        found, case = follower.followed(case, routine.events)
-        acts.append([*found, (case, Next())])
+    known = (follower.with_misses(class_facts(routine, one, facts)) for one in classes)
     # What all of them file is filed by each: before the first there may be no token that did.
-    return Intake(window, unfiled, resting, classes, [Block(tuple(one)) for one in acts])
+    acts = [follower.followed(Case(routine.pool, one), routine.events)[0] for one in known]
+    return Intake(window, unfiled, resting, classes, acts)
 
 
 def columns(routine: Routine) -> list[Column]:

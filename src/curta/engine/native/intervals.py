@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Mapping
 
 from curta.compiler.numbers import FLOAT64, Number, divided, power_of_two, simplify
-from curta.engine.native.bits import BitFinder, Bits
+from curta.engine.native.bits import BitFinder
 from curta.engine.native.values import (
     Bounds,
     Column,
@@ -60,8 +60,8 @@ class Intervals:
             parts, rest = self.bits.put_together(total)
             if parts:
                 ends = self.added_up(rest)
-                low = max(low, ends[0] + sum(min(w * most(bits), 0) for w, bits in parts))
-                high = min(high, ends[1] + sum(max(w * most(bits), 0) for w, bits in parts))
+                low = max(low, ends[0] + sum(min(w * bits.most, 0) for w, bits in parts))
+                high = min(high, ends[1] + sum(max(w * bits.most, 0) for w, bits in parts))
             scale, unit = total.direction
             if unit in self.bounds:
                 ends = self.bounds[unit]
@@ -87,38 +87,30 @@ class Intervals:
     def of_value(self, value: ValueId) -> Bounds:
         found = self.values.get(value)
         if found is None:
-            low, high = self.computed(value)
+            low, high = self.defined(value)
             known = self.bounds.get(Sum(((value, 1),)))
             if known is not None:
                 low, high = max(low, known[0]), min(high, known[1])
             found = self.values[value] = low, high
         return found
 
-    def computed(self, value: ValueId) -> Bounds:
-        match self.pool.entries[value].definition:
+    def defined(self, value: ValueId) -> Bounds:
+        """The interval of a value by what it is, as if nothing else were known."""
+        pool, entry = self.pool, self.pool.entries[value]
+        match entry.definition:
             case Product(gate, factor):
                 low, high = self.of(gate)
                 return times((max(low, 0), max(high, 0)), self.of(factor))
             case Steps(argument, _, factor):
-                places, levels = self.pool.levels(value)
+                places, levels = pool.levels(value)
                 first, last = (bisect_right(places, end) for end in self.of(argument))
                 reached = levels[first : last + 1]
                 return times((min(reached), max(reached)), self.of(factor))
             case Held(total):
                 return self.of(total)
             case Conjunction(one, other):
-                counts = (
-                    divided(self.of(part)[1], power_of_two(self.pool.step(part)))
-                    for part in (one, other)
-                )
-                return 0, min(counts)
-            case _:
-                return self.given(value)
-
-    def given(self, value: ValueId) -> Bounds:
-        """The interval of a value that is not computed."""
-        pool, entry = self.pool, self.pool.entries[value]
-        match entry.definition:
+                ends = ((self.of(part)[1], power_of_two(pool.step(part))) for part in (one, other))
+                return 0, min(divided(*end) for end in ends)
             case Digit():
                 return self.bounds[Sum(((value, 1),))]
             case Column(_, entries):
@@ -141,8 +133,6 @@ class Intervals:
             case Total() | Mean():
                 most_steps = power_of_two(FLOAT64.mantissa_bits + entry.step)
                 return -most_steps, most_steps
-            case definition:
-                raise AssertionError(f"{definition} is computed")
 
     # -- functions of one number -------------------------------------------------------------
 
@@ -180,7 +170,3 @@ def times(a: Bounds, b: Bounds) -> Bounds:
         return a
     ends = [simplify(x * y) for x in a for y in b]
     return min(ends), max(ends)
-
-
-def most(bits: Bits) -> int:
-    return (1 << bits.high - bits.low) - 1

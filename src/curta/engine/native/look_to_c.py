@@ -12,7 +12,7 @@ from curta.compiler.model import Model
 from curta.engine.native.case import Case, Facts
 from curta.engine.native.emit import deep_recursion, functions_of_tables, sequence, state
 from curta.engine.native.expressions import Scope
-from curta.engine.native.routine import Check, Routine
+from curta.engine.native.routine import Check
 from curta.engine.native.streams_to_c import StreamsWriter
 from curta.engine.native.symbolic import weights_to_routine
 
@@ -39,17 +39,13 @@ def look_to_c(model: Model, source: str) -> str | None:
     with deep_recursion():
         routine = weights_to_routine(model, streams=True)
         known = without_numbers(source)
-        if any(without_numbers(part) not in known for part in kept(routine)):
+        kept = [state(routine), *functions_of_tables(routine)]
+        if any(without_numbers(part) not in known for part in kept):
             return None
-        writer = LookWriter(routine)
-        look = writer.look()
+        writer = StreamsWriter(routine)
+        look = look_at_step(writer)
         tables = writer.expressions.table_definitions()
         return "\n".join([*sequence(model, routine), ONCE, tables, *look, LOOK])
-
-
-def kept(routine: Routine) -> list[str]:
-    """The C that says how a sequence is kept."""
-    return [state(routine), *functions_of_tables(routine)]
 
 
 def without_numbers(source: str) -> str:
@@ -57,16 +53,15 @@ def without_numbers(source: str) -> str:
     return re.sub(r"\btotal\d+", "total", source)
 
 
-class LookWriter(StreamsWriter):
-    def look(self) -> list[str]:
-        """What is left of a step of which it is known that promises hold, and what is said."""
-        case, scope, lines = Case(self.pool, Facts()), Scope(), list[str]()
-        for event in self.routine.events:
-            if not isinstance(event, Check):
-                lines += self.act(case, event, scope)
-        return self.frame(
-            "ONCE void look(State *s, int32_t token, double *stream)",
-            ["    if (!RING && s->position >= s->capacity && !grow(s)) return;"],
-            [*lines, *self.reported(case, scope), "position++;"],
-            [],
-        )
+def look_at_step(writer: StreamsWriter) -> list[str]:
+    """What is left of a step of which it is known that promises hold, and what is said."""
+    case, scope, lines = Case(writer.pool, Facts()), Scope(), list[str]()
+    for event in writer.routine.events:
+        if not isinstance(event, Check):
+            lines += writer.act(case, event, scope)
+    return writer.frame(
+        "ONCE void look(State *s, int32_t token, double *stream)",
+        ["    if (!RING && s->position >= s->capacity && !grow(s)) return;"],
+        [*lines, *writer.reported(case, scope), "position++;"],
+        [],
+    )

@@ -66,17 +66,13 @@ def _apart(
     run: Sequence[_Line], numbers: set[str], rest: set[str], functions: dict[str, str]
 ) -> list[str] | None:
     """What stays of a run, with a call of the function that does the rest of it."""
-    computed = [line.is_number and all(map(numbers.__contains__, line.reads)) for line in run]
+    computed = {line.name for line in run if line.is_number and line.reads <= numbers}
     wanted: set[str] = set()
-    for line, is_computed in zip(reversed(run), reversed(computed), strict=True):
-        if not is_computed or line.name in wanted:
+    for line in reversed(run):
+        if line.name not in computed or line.name in wanted:
             wanted |= line.reads
-    moved = [
-        line
-        for line, is_computed in zip(run, computed, strict=True)
-        if is_computed and line.name not in wanted
-    ]
-    inner = {line.name for line in moved}
+    inner = computed - wanted
+    moved = [line for line in run if line.name in inner]
     given = sorted(set().union(*(line.reads for line in moved)) - inner)
     results = [line.name for line in moved if line.name in rest]
     if len(moved) < LEAST or len(results) > MOST_RESULTS:

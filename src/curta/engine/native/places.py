@@ -25,8 +25,6 @@ from curta.engine.native.dividing import Divider
 from curta.engine.native.following import Follower, without_repetitions
 from curta.engine.native.routine import (
     Acts,
-    Block,
-    Compare,
     Divide,
     Event,
     Filing,
@@ -37,7 +35,6 @@ from curta.engine.native.routine import (
 )
 from curta.engine.native.selector import FEWEST_FOR_SELECTOR, NotWorthItError, selector_of
 from curta.engine.native.values import (
-    CONSTANT,
     ONE,
     ZERO,
     Column,
@@ -63,12 +60,13 @@ Signature = tuple[tuple[ValueId, Sum], ...]
 
 @dataclass(frozen=True)
 class Moment:
-    """A token of an instruction, taken in up to somewhere; that which began it has depth 0."""
+    """A token of an instruction, taken in up to somewhere."""
 
-    depth: int
     case: Case
     taken: tuple[Case, ...]
-    """What was known of it and of those before it when they were taken in, the latest first."""
+    """What was known of it and of those before it when they were taken in, the latest first; the
+    last is the token that began the instruction.
+    """
     counted: Sum
     """What the total that counts places is."""
 
@@ -84,22 +82,17 @@ class Exact(Case):
         super().__init__(pool, replace(facts, hits=dict(facts.hits)))
 
     def evaluated(self, number: ValueId) -> Sum:
-        definition = self.pool.entries[number].definition
-        if number in self.facts.equal or not isinstance(definition, FetchedValue | FetchedKey):
-            return super().evaluated(number)
-        if self.pool.rows_behind(definition.look_up).by_position:
-            return super().evaluated(number)
-        asked = self.pool.look_ups[definition.look_up]
-        query = self.sum(asked.query)
-        if query == asked.query:
-            return super().evaluated(number)
-        exact = self.pool.look_up(replace(asked, query=query))
-        if (hit := self.facts.hits.get(definition.look_up)) is not None:
-            self.facts.hits.setdefault(exact, hit)
-        entry = self.pool.entries[number]
-        return self.value(
-            self.pool.define(replace(definition, look_up=exact), entry.step, entry.name)
-        )
+        entry, definition = self.pool.entries[number], self.pool.entries[number].definition
+        if number not in self.facts.equal and isinstance(definition, FetchedValue | FetchedKey):
+            asked = self.pool.look_ups[definition.look_up]
+            by_position = self.pool.rows[asked.rows].by_position
+            if not by_position and (query := self.sum(asked.query)) != asked.query:
+                exact = self.pool.look_up(replace(asked, query=query))
+                if (hit := self.facts.hits.get(definition.look_up)) is not None:
+                    self.facts.hits.setdefault(exact, hit)
+                same = replace(definition, look_up=exact)
+                return self.value(self.pool.define(same, entry.step, entry.name))
+        return super().evaluated(number)
 
 
 class Places:
@@ -113,11 +106,14 @@ class Places:
         self.query, self.counter, self.sign = self.counting()
         self.classes = token_classes(routine)
         self.quiet = quiet_stretch(routine, [t for one in self.classes for t in one])
-        self.border = next(
+        border = next(
             number
             for number, event in enumerate((*routine.events, None))
             if event is None or self.selector in self.pool.reachable(read_by(event))
         )
+        self.before = routine.events[:border]
+        self.rest = replace(routine, events=routine.events[border:])
+        """What a step does up to the border, and from there on."""
         self.changes, self.divider = Changes(self.pool), Divider(follower)
         self.low, self.high = follower.promised.range(self.query)
         self.place = self.pool.value(Parameter("place", self.low, self.high), 0)
@@ -129,8 +125,7 @@ class Places:
         """Rows in which tokens up to the border file what was not there."""
         self.tables = self.fields_in_tables()
         self.fields = self.fields_by_name()
-        self.check_rows()
-        self.check_totals()
+        self.check_rest()
         self.check_track()
 
     # -- the beginning --------------------------------------------------------------------------
@@ -152,8 +147,8 @@ class Places:
 
     def taken_in(self) -> list[tuple[Acts, Case]]:
         """What is done with a token up to the border, by class, and what is known there."""
-        events = self.routine.events[: self.border]
-        taken = [self.follower.followed(Case(self.pool, facts), events) for facts in self.facts]
+        cases = [Case(self.pool, facts) for facts in self.facts]
+        taken = [self.follower.followed(case, self.before) for case in cases]
         acts = without_repetitions(self.pool, [acts for acts, _ in taken], self.open)
         return list(zip(acts, (case for _, case in taken), strict=True))
 
@@ -176,7 +171,7 @@ class Places:
 
     def signature(self, case: Case) -> Signature:
         """What the rest of the step reads of the token."""
-        read = self.pool.reachable(self.routine.sums(self.border))
+        read = self.pool.reachable(self.rest.sums())
         columns = (v for v in sorted(read) if isinstance(self.pool.definition(v), Column))
         return tuple((value, case.value(value)) for value in columns)
 
@@ -195,18 +190,14 @@ class Places:
                     moved = moved.plus(case.value(value), coefficient)
         return moved == ZERO
 
-    def check_rows(self) -> None:
-        """Fields are what they are as long as only tokens that rules say are taken in."""
-        if self.selecting is None:
-            return
-        behind = self.routine.events[self.border :]
-        filed = self.filed | {event.rows for event in behind if isinstance(event, Filing)}
-        if self.routine.look_ups[self.selecting].rows in filed:
+    def check_rest(self) -> None:
+        """What is known of a total at one token holds at the next: none grows behind the border.
+        Fields are what they are as long as only tokens that rules say are taken in.
+        """
+        filed = self.filed | {event.rows for event in self.rest.events if isinstance(event, Filing)}
+        if any(isinstance(event, Growth) for event in self.rest.events):
             raise NotWorthItError
-
-    def check_totals(self) -> None:
-        """What is known of a total at one token holds at the next: none grows behind the border."""
-        if any(isinstance(event, Growth) for event in self.routine.events[self.border :]):
+        if self.selecting is not None and self.routine.look_ups[self.selecting].rows in filed:
             raise NotWorthItError
 
     def check_track(self) -> None:
@@ -279,7 +270,7 @@ class Places:
         if selector.constant is None:
             facts = facts.with_bound(selector.without_constant, value, value)
         case = Exact(self.pool, facts)
-        return Moment(0, case, (self.arrived,), counted)
+        return Moment(case, (self.arrived,), counted)
 
     def with_fields(self, facts: Facts) -> Facts:
         """The same, with what is looked up under the place as fields."""
@@ -321,16 +312,15 @@ class Places:
     def said(self, moment: Moment, case: Case, rule: Rule) -> Moment:
         """What is known of the token that this rule said, before it is taken in."""
         number = self.class_of[rule.number]
-        depth = moment.depth + 1
         facts = self.facts[number]
         digit = self.pool.define(Digit(), 0)
-        named, known = self.spoken(case, rule, f"said{depth}")
+        named, known = self.spoken(case, rule, f"said{len(moment.taken)}")
         equal = facts.equal | {digit: named} | self.looking_back(moment)
         equal[self.counter] = moment.counted
         kept = self.changes.kept(replace(known, equal=equal), Change(token=True))
         facts = replace(kept, bounds=kept.bounds | facts.bounds, hits=kept.hits | facts.hits)
         after = Exact(self.pool, self.with_fields(facts))
-        return Moment(depth, after, (after, *moment.taken), moment.counted)
+        return Moment(after, (after, *moment.taken), moment.counted)
 
     @cached_property
     def facts(self) -> list[Facts]:
@@ -346,8 +336,7 @@ class Places:
             return self.pool.value(Parameter(name, first, first + most), 0), case.facts
         bits = None if first else self.cut(case, rule)
         if bits is not None:
-            highest = (1 << bits.high - bits.low) - 1
-            return self.pool.value(Cut(name, 0, min(most, highest), bits), 0), case.facts
+            return self.pool.value(Cut(name, 0, min(most, bits.most), bits), 0), case.facts
         unit, width, (low, high) = found
         ends = (first + max(0, min(most, end)) for end in (low, high))
         said = self.pool.value(Parameter(name, *ends), 0)
@@ -373,13 +362,16 @@ class Places:
         return case.intervals.bits.quotient(total, steps.numerator, int(high), alone=True)
 
     def looking_back(self, moment: Moment) -> dict[ValueId, Sum]:
-        """What look-ups by fixed distances find at the token after a moment."""
+        """What look-ups by fixed distances find at the token after a moment, if that is a sum of
+        numbers that stay what they are.
+        """
         known = {v for total in moment.case.facts.equal.values() for v, _ in total.terms}
         found = {}
         for value, distance, filed in self.behind:
             if distance <= len(moment.taken):
                 left = moment.taken[distance - 1].sum(filed)
-                if self.is_named(left):
+                read = [self.pool.definition(v) for v, _ in left.without_constant.terms]
+                if all(isinstance(shape, Parameter) for shape in read):
                     found[value] = self.changes.without_cuts(left, known)
         return found
 
@@ -396,27 +388,22 @@ class Places:
                     found.append((value, distance, filed))
         return found
 
-    def is_named(self, total: Sum) -> bool:
-        """Whether a sum is of numbers that stay what they are."""
-        return all(
-            v == CONSTANT or isinstance(self.pool.definition(v), Parameter) for v, _ in total.terms
-        )
-
     def moved(self, moment: Moment, grown: Sum) -> Moment:
         """The same once the place has moved on."""
         counted = moment.counted.plus(grown)
         facts = self.changes.kept(moment.case.facts, Change(totals=frozenset({self.counter})))
-        equal = {n: s for n, s in facts.equal.items() if n not in self.table_values}
+        looked_up = {value for value, _, _ in self.tables}
+        equal = {n: s for n, s in facts.equal.items() if n not in looked_up}
         equal[self.counter] = counted
         case = Exact(self.pool, self.with_fields(replace(facts, equal=equal)))
-        return Moment(moment.depth, case, (case, *moment.taken[1:]), counted)
+        return Moment(case, (case, *moment.taken[1:]), counted)
 
     @property
     def open(self) -> list[int]:
         """Rows that are begun before the border, and filled behind it."""
-        behind = self.routine.events[self.border :]
-        filled = {e.rows for e in behind if isinstance(e, Filing) and not e.opens}
-        begun = filled - {e.rows for e in behind if isinstance(e, Filing) and e.opens}
+        filings = [event for event in self.rest.events if isinstance(event, Filing)]
+        filled = {filing.rows for filing in filings if not filing.opens}
+        begun = filled - {filing.rows for filing in filings if filing.opens}
         return sorted(n for n in begun if not self.pool.rows[n].by_position)
 
     @property
@@ -428,23 +415,16 @@ class Places:
             if isinstance(event, Growth) and numbers_over(self.routine, event.addend, [0]) is None
         ]
 
-    @property
-    def table_values(self) -> set[ValueId]:
-        return {value for value, _, _ in self.tables}
-
-    def speaks(self, moment: Moment) -> Block:
+    def speaks(self, moment: Moment) -> Acts:
         """What a token does from the border on, and what is said after it."""
-        rest = replace(self.routine, events=self.routine.events[self.border :])
-        return self.divider.divided(moment.case, rest)
+        return self.divider.divided(moment.case, self.rest)
 
-    def says(self, block: Block) -> set[int]:
+    def says(self, block: Acts) -> set[int]:
         """The classes of the tokens that a block may say."""
         found: set[int] = set()
-        for _, act in block.acts:
+        for _, act in block:
             match act:
-                case Say(rule):
-                    found.add(self.class_of[rule.number])
-                case Compare(rules):
+                case Say(rules):
                     found |= {self.class_of[rule.number] for rule in rules}
                 case Divide(_, branches):
                     found = found.union(*(self.says(inner) for _, inner in branches))

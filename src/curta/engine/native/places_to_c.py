@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Sequence
 from itertools import zip_longest
 
 from curta.compiler.numbers import Number
@@ -29,9 +30,8 @@ from curta.engine.native.code_to_c import CodeWriter
 from curta.engine.native.expressions import Expressions, Scope, integer
 from curta.engine.native.outline import outlined
 from curta.engine.native.places import MOST_TOKENS, Moment, Places
-from curta.engine.native.routine import Act, Acts, Block, Check, Divide, Filing, Growth, Rule
+from curta.engine.native.routine import Act, Acts, Check, Divide, Filing, Growth, Rule
 from curta.engine.native.selector import NotWorthItError
-from curta.engine.native.tables import storage_type
 from curta.engine.native.values import (
     Column,
     Conjunction,
@@ -90,7 +90,8 @@ class PlacesWriter(CodeWriter):
             "    (void)digit, (void)track;",
             *(f"    int64_t total{n} = s->total{n};" for n in self.totals),
             *(f"    int64_t before{n} = total{n};" for n in places.uncounted),
-            *self.rows(),
+            *self.arrays(),
+            *self.latest(),
             "    switch (class_of[token]) {",
         ]
         for number in places.ending:
@@ -102,14 +103,6 @@ class PlacesWriter(CodeWriter):
             lines += self.needed(after, [target := after.sum(places.query)], scope)
             lines += [f"to = {self.expressions.text(target, 0, scope)};", "break; }"]
         return [*lines, "    default: return 0;", "    }", "if (!is_here(s, to)) goto give_up;"]
-
-    def rows(self) -> list[str]:
-        """Where rows are, and where one is filed."""
-        filed = [rows.number for rows in self.routine.rows if not rows.by_position]
-        return [
-            *self.arrays(),
-            *(f"    Row{n} *filed{n} = 0;\n    (void)filed{n};" for n in filed),
-        ]
 
     def leave(self) -> list[str]:
         """Leaves: a step that was begun is left to the general code."""
@@ -136,10 +129,7 @@ class PlacesWriter(CodeWriter):
         for event in self.routine.events:
             if isinstance(event, Filing) and self.pool.rows[event.rows].by_position:
                 lines += self.needed(case, [total for _, total in event.members], scope)
-                for name, total in event.members:
-                    member = self.pool.rows[event.rows].members[name]
-                    text = self.expressions.in_step(total, member.step, scope)
-                    lines.append(f"row->{name} = ({storage_type(member)})({text});")
+                lines += self.members(event, "row->", scope)
         return [
             *lines,
             "}",
@@ -176,15 +166,19 @@ class PlacesWriter(CodeWriter):
             lines += ["}", "//@end"]
         return lines
 
-    def block(self, block: Block, scope: Scope) -> list[str]:
+    def block(self, block: Acts, scope: Scope) -> list[str]:
         said = " ".join(map(str, sorted(self.places.says(block))))
-        self.filled |= {act.rows for _, act in block.acts if isinstance(act, Filing)}
+        self.filled |= {act.rows for _, act in block if isinstance(act, Filing)}
         lines = super().block(block, scope)
         return [f"//@may {said}", *lines, "//@end"] if said else lines
 
     # -- what is said ---------------------------------------------------------------------------
 
-    def say(self, case: Case, rule: Rule, scope: Scope) -> list[str]:
+    def say(self, case: Case, rules: Sequence[Rule], scope: Scope) -> list[str]:
+        """Where scores have to be compared, the general code goes on."""
+        if len(rules) > 1:
+            return [*self.compare(case, rules, scope), "*next++ = token;", "goto leave;"]
+        (rule,) = rules
         lines, digit = list[str](), "0"
         if (bits := self.places.cut(case, rule)) is not None:
             lines = self.needed(case, self.numbers(bits.number), scope)
@@ -195,16 +189,12 @@ class PlacesWriter(CodeWriter):
         place = self.places.classes[self.places.class_of[rule.number]].index(rule.tokens[0])
         return lines + self.said(case, rule, scope, f"{digit} + {place}" if place else digit)
 
-    def after_choice(self) -> list[str]:
-        """Where scores had to be compared, the general code goes on."""
-        return ["*next++ = token;", "goto leave;"]
-
     def said(self, case: Case, rule: Rule, scope: Scope, digit: str) -> list[str]:
         """A token of this rule is said: its place in its class is that."""
         assert self.moment is not None
         number = self.places.class_of[rule.number]
         tokens = self.places.classes[number]
-        depth = self.moment.depth + 1
+        depth = len(self.moment.taken)
         name = f"said{depth}"
         lines = [f"//@say {number}", "{", f"const int64_t {name} = {digit};"]
         if are_in_a_row(tokens):
@@ -246,7 +236,7 @@ class PlacesWriter(CodeWriter):
         places, acts, still = self.places, Acts(), set[ValueId]()
         arrives = number in places.ending
         guarded = frozenset[int]() if arrives else frozenset(scope.rows)
-        for event in places.routine.events[: places.border]:
+        for event in places.before:
             found, moment = places.follow(moment, event, still, guarded)
             acts += found
         if not arrives and moment.case.sum(places.query) != places.place:

@@ -7,7 +7,7 @@ blocks that end with a choice.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -78,14 +78,7 @@ class Rule:
 
 @dataclass(frozen=True)
 class Say:
-    """The best token of one rule is said."""
-
-    rule: Rule
-
-
-@dataclass(frozen=True)
-class Compare:
-    """The best of several rules is said."""
+    """The best token of these rules is said."""
 
     rules: tuple[Rule, ...]
 
@@ -95,23 +88,12 @@ class Divide:
     """Branches by the interval that a sum is in; together they cover all that it can be."""
 
     on: Sum
-    branches: tuple[tuple[Bounds, Block], ...]
+    branches: Sequence[tuple[Bounds, Acts]]
 
 
-@dataclass(frozen=True)
-class Next:
-    """The token is taken in: the next one."""
-
-
-Act = Growth | Filing | Check | Say | Compare | Divide | Next
+Act = Event | Say | Divide
 Acts = list[tuple[Case, Act]]
-
-
-@dataclass(frozen=True)
-class Block:
-    """Acts in order, each with what is known at it; the last says a token, divides or goes on."""
-
-    acts: tuple[tuple[Case, Act], ...]
+"""In order, each with what is known at it; where rules speak, the last says a token or divides."""
 
 
 @dataclass(frozen=True)
@@ -125,9 +107,9 @@ class Routine:
     """The residual stream, slot by slot, after the embedding and every half layer; if it is
     reported."""
 
-    def sums(self, start: int = 0) -> list[Sum]:
-        """All that is read from one event on."""
-        found = [total for event in self.events[start:] for total in read_by(event)]
+    def sums(self) -> list[Sum]:
+        """All that is read."""
+        found = [total for event in self.events for total in read_by(event)]
         found += [part for rule in self.rules for part in rule.parts]
         return found + [total for slots in self.streams for total in slots]
 
@@ -144,11 +126,8 @@ class Routine:
     @cached_property
     def look_ups(self) -> dict[int, LookUp]:
         """Those that something is read of, by number."""
-        found = set()
-        for value in self.pool.reachable(self.sums()):
-            match self.pool.entries[value].definition:
-                case FetchedValue(number) | FetchedKey(number):
-                    found.add(number)
+        read = (self.pool.definition(value) for value in self.pool.reachable(self.sums()))
+        found = {one.look_up for one in read if isinstance(one, FetchedValue | FetchedKey)}
         return {number: self.pool.look_ups[number] for number in sorted(found)}
 
     def ring(self) -> int:

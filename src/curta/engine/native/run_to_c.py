@@ -150,7 +150,8 @@ class RunWriter(CodeWriter):
             "int32_t token, *const said = run->said, *next = run->next, *const end = run->end;",
             "(void)token, (void)said, (void)position;",
             *(f"int64_t {name} = run->{name};" for name in kept),
-            *self.templates.rows(),
+            *self.arrays(),
+            *self.latest(),
             *(f"{name} = run->{name};" for name in self.open()),
             "dispatch: {",
             "if (s->exhausted || next > end || !is_here(s, to)) goto give_up;",
@@ -197,22 +198,18 @@ class RunWriter(CodeWriter):
             unused = "    return (void)s, (void)tokens, (void)count, 0;"
             return [f"static inline {signature} {{", unused, "}"]
         self.if_exhausted = "if (s->exhausted) end = next + 1;"
+        refused = [f"s->position < {self.intake.window}", *map(self.finds, self.intake.unfiled)]
+        refused += [f"s->total{total}" for total in self.intake.resting]
         return self.frame(
             signature,
             [
                 "    int64_t digit = 0;",
                 "    (void)digit;",
-                f"    if (!count || {' || '.join(self.refused(self.intake))}) return 0;",
+                f"    if (!count || {' || '.join(refused)}) return 0;",
             ],
             self.taking(self.intake),
             ["    if (next > tokens) s->quiet = 0;", "    return next - tokens;"],
         )
-
-    def refused(self, plan: Intake) -> list[str]:
-        """Where the general step has to take a token in."""
-        finds = [self.finds(number) for number in plan.unfiled]
-        totals = [f"s->total{total}" for total in plan.resting]
-        return [f"s->position < {plan.window}", *finds, *totals]
 
     def taking(self, plan: Intake) -> list[str]:
         lines = [
@@ -223,8 +220,9 @@ class RunWriter(CodeWriter):
             "    switch (given_class_of[token]) {",
             "    default: goto leave;",
         ]
+        after = ["position++;", "if (++next == end) goto leave;", "goto dispatch;", "}"]
         for number, block in enumerate(plan.entries, start=1):
-            lines += [f"case {number}: {{", *self.block(block, Scope()), "}"]
+            lines += [f"case {number}: {{", *self.block(block, Scope()), *after]
         return [*lines, "    }"]
 
     # -- where a run is -----------------------------------------------------------------------
@@ -245,25 +243,21 @@ class RunWriter(CodeWriter):
 
     def known(self, selectors: Sequence[Number]) -> list[str]:
         """Functions that say what is known of a place."""
-        return [
-            f"enum {{ FIELDS = {len(self.places.fields)} }};",
-            "INLINE void fields_of(State *s, int64_t place, int64_t *fields) {",
-            "(void)s;",
-            *self.arrays(),
-            *self.fields(),
-            "}\n",
-            *self.is_here(selectors),
-        ]
-
-    def fields(self) -> list[str]:
-        places, scope, lines = self.places, Scope(), list[str]()
-        there = Exact(self.pool, Facts())
+        places, there, scope, lines = self.places, Exact(self.pool, Facts()), Scope(), list[str]()
         found = {name: value for value, name, _ in reversed(places.tables)}
         for number, name in enumerate(places.fields):
             total = places.looked_up(found[name])
             lines += self.needed(there, [total], scope)
             lines.append(f"fields[{number}] = {self.expressions.text(total, 0, scope)};")
-        return lines
+        return [
+            f"enum {{ FIELDS = {len(places.fields)} }};",
+            "INLINE void fields_of(State *s, int64_t place, int64_t *fields) {",
+            "(void)s;",
+            *self.arrays(),
+            *lines,
+            "}\n",
+            *self.is_here(selectors),
+        ]
 
     def is_here(self, selectors: Sequence[Number]) -> list[str]:
         """Whether there is a place of this number, and a template for it."""
@@ -316,8 +310,5 @@ def class_tables(routine: Routine, families: list[TokenClass], prefix: str = "")
     for number, one in enumerate(families, start=1):
         for place, token in enumerate(one):
             classes[token], places[token] = number, place
-    names = f"{prefix}class_of", f"{prefix}place_of"
-    return "".join(
-        f"{array_to_c(name, entries)}\n"
-        for name, entries in zip(names, (classes, places), strict=True)
-    )
+    tables = array_to_c(f"{prefix}class_of", classes), array_to_c(f"{prefix}place_of", places)
+    return "".join(f"{table}\n" for table in tables)

@@ -8,7 +8,7 @@ from curta.compiler.numbers import power_of_two
 from curta.engine.native.case import Case
 from curta.engine.native.code_to_c import CodeWriter
 from curta.engine.native.expressions import Scope
-from curta.engine.native.values import FetchedKey, FetchedValue, Held, Mean, Product, Steps, Sum
+from curta.engine.native.values import FetchedKey, FetchedValue, Held, Product, Steps, Sum
 
 
 class StreamsWriter(CodeWriter):
@@ -28,21 +28,14 @@ class StreamsWriter(CodeWriter):
                 lines.append(f"memcpy(stream + {first}, {earlier});")
             for slot, total in enumerate(slots):
                 if total != before[slot]:
-                    lines += self.needed(case, [self.without_mean(total)], scope)
+                    computed = self.pool.total_behind(total) or total
+                    lines += self.needed(case, [computed], scope)
                     lines.append(f"stream[{first + slot}] = {self.as_double(total, scope)};")
             before = slots
         return lines
 
-    def without_mean(self, total: Sum) -> Sum:
-        """What has to be computed: of a mean, the total."""
-        if len(total.terms) == 1 and isinstance(
-            mean := self.pool.definition(total.terms[0][0]), Mean
-        ):
-            return Sum(((mean.total, total.terms[0][1]),))
-        return total
-
     def as_double(self, total: Sum, scope: Scope) -> str:
-        summed = self.without_mean(total)
+        summed = self.pool.total_behind(total) or total
         step = self.pool.step(summed)
         unit = float(power_of_two(step)).hex()
         text = f"(double)({self.expressions.text(summed, step, scope)}) * {unit}"

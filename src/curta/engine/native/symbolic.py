@@ -206,9 +206,9 @@ class Tracer:
 
     def unit(self, gate: Sum, factor: Sum) -> Sum:
         """relu(gate) * factor, as simply as it can be said."""
-        restored = self.restored(gate, factor)
-        if restored is not None:
-            return restored
+        total = self.pool.total_behind(factor)
+        if total is not None and self.pool.position_shift(gate) == gate.added == 1:
+            return total  # the count times a mean
         if not self.keeps_streams:
             return self.case.product(gate, factor)
         if gate.constant is not None:
@@ -216,18 +216,6 @@ class Tracer:
         if factor.constant is not None:
             return self.pool.product(gate, ONE).scaled(factor.constant)
         return self.pool.product(gate, factor)
-
-    def restored(self, gate: Sum, factor: Sum) -> Sum | None:
-        """The running sum, if this is the count times a mean."""
-        if len(factor.terms) != 1:
-            return None
-        definition = self.pool.definition(factor.terms[0][0])
-        position = self.pool.known.get(POSITION)
-        if position is None or not isinstance(definition, Mean):
-            return None
-        if gate != Sum(((CONSTANT, 1), (position, 1))):
-            return None
-        return Sum(((definition.total, factor.terms[0][1]),))
 
     # -- the end ------------------------------------------------------------------------------
 

@@ -19,6 +19,7 @@ or one token consists of lies in one place.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -298,13 +299,9 @@ def comment(text: str) -> str:
     return text.replace("*/", "* /").replace("/*", "/ *").replace("\n", " ")
 
 
-def field_bits(field: str) -> int:
-    return int("".join(character for character in field.partition(" ")[0] if character.isdigit()))
-
-
 def track_type(tables: Iterable[Table]) -> str:
     """The row that every token has, if any table is by position."""
     fields = [f for table in tables if table.rows.by_position for f in table.fields]
-    fields.sort(key=lambda field: -field_bits(field))
+    fields.sort(key=lambda field: -int(re.findall(r"\d+", field)[0]))  # the widest first
     body = "".join(f"    {field}\n" for field in fields or ["uint8_t unused;"])
     return f"typedef struct {{\n{body}}} Track;\n"

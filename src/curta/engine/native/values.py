@@ -2,15 +2,8 @@
 
 The weights are followed once under no assumption (`symbolic.py`); what is left of that under the
 facts of a case (`case.py`) is made of values of the same pool, so that equal remainders are equal
-ids. A value refers to earlier ones only. Some are given, not computed:
-
-    Digit          which of its class's tokens the current token is
-    Column         what the token's embedding holds in one slot
-    PositionValue  a function of the position
-    Total          a sum over all positions so far
-    FetchedValue   a member of the row that a look-up found, zero if it found none
-    FetchedKey     the key that it found; a key that is not the query if it found none
-    Parameter      what is known by a name where the code is: see places.py
+ids. A value refers to earlier ones only. Digits, columns, functions of the position, totals, what
+was fetched and parameters are given, not computed.
 """
 
 from __future__ import annotations
@@ -58,14 +51,7 @@ class Sum:
         return Sum(self.terms[1:]) if self.terms and self.terms[0][0] == CONSTANT else self
 
     def plus(self, other: Sum, factor: Number = 1) -> Sum:
-        total = dict(self.terms)
-        for value, coefficient in other.terms:
-            changed = total.get(value, 0) + factor * coefficient
-            if changed:
-                total[value] = simplify(changed)
-            else:
-                total.pop(value, None)
-        return Sum(tuple(sorted(total.items())))
+        return sum_of([(self, 1), (other, factor)])
 
     def scaled(self, factor: Number) -> Sum:
         return Sum(tuple((v, simplify(c * factor)) for v, c in self.terms)) if factor else ZERO
@@ -480,6 +466,11 @@ class Pool:
         """Whether it finds only what was filed under its query, and keys are no positions."""
         asked = self.look_ups[look_up]
         return not asked.nearest and not self.rows[asked.rows].by_position
+
+    def total_behind(self, total: Sum) -> Sum | None:
+        """As many times the total, if this is a multiple of a mean."""
+        mean = self.definition(total.terms[0][0]) if len(total.terms) == 1 else None
+        return Sum(((mean.total, total.terms[0][1]),)) if isinstance(mean, Mean) else None
 
     def position_shift(self, total: Sum) -> int | None:
         """c, if the sum is the position plus c."""
