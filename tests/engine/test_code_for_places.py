@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from curta.compiler import Graph, Model, Node, at_least, back, compile, equals, large_table
-from curta.engine import hot, load
+from curta.engine import builds, hot, load
 from curta.engine.native import selector
 from curta.engine.native.emit import model_to_c
 from curta.engine.native.kit import Kit
@@ -147,3 +147,11 @@ def test_another_program_is_other_code(model: Model) -> None:
     other = compile(program(added=2), 1 << 20)
     assert code(other) != code(model)
     assert said(other, 20_000) != said(model, 20_000)
+
+
+def test_tokens_beyond_those_that_are_said_have_no_class() -> None:
+    """However far beyond."""
+    kit = Kit([[3, 4], [7]], [1], 0, "", "", "", {})
+    tokens = np.array([3, 4, 7, 0, 5, 8, 9, 1 << 20], dtype=np.int32)
+    found = builds.classes_of_tokens(builds.class_of(kit), tokens)
+    assert found.tolist() == [0, 0, 1, -1, -1, -1, -1, -1]

@@ -84,12 +84,16 @@ class Request:
 
 
 def class_of(kit: Kit) -> Numbers:
-    """The class of every token, or -1."""
+    """The class of every token, or -1, which the last one stands for, and all behind it."""
     size = 1 + max(token for tokens in kit.classes for token in tokens)
-    found = np.full(size + (1 << 16), -1, dtype=np.int64)
+    found = np.full(size + 1, -1, dtype=np.int64)
     for number, tokens in enumerate(kit.classes):
         found[tokens] = number
     return found
+
+
+def classes_of_tokens(known: Numbers, tokens: Ids) -> Numbers:
+    return known[np.minimum(tokens, len(known) - 1)]
 
 
 def united(known: Iterable[Place], found: Iterable[Place]) -> tuple[Place, ...]:
@@ -176,7 +180,7 @@ def instructions(kit: Kit, tokens: Ids, places: Numbers) -> tuple[Numbers, Numbe
     """Where the instructions of a stretch were, and the classes of their tokens, written as a
     number; -1 if they are too many.
     """
-    classes = class_of(kit)[tokens]
+    classes = classes_of_tokens(class_of(kit), tokens)
     is_end = np.zeros(len(kit.classes) + 1, dtype=bool)  # the last one is that of none
     is_end[kit.ending] = True
     ends = np.flatnonzero(is_end[classes])

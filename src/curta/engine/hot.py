@@ -276,7 +276,11 @@ class Warming:
         if self.code is None or not len(tokens):
             return
         classes = self.workshop.class_of
-        if min(classes[t] for t in tokens) < 0 if len(tokens) < FEW else classes[tokens].min() < 0:
+        if len(tokens) < FEW:
+            is_known = all(t < len(classes) and classes[t] >= 0 for t in tokens)
+        else:
+            is_known = builds.classes_of_tokens(classes, tokens).min() >= 0
+        if not is_known:
             self.library.set_places(self.state, None)
             self.is_attached = False
 

@@ -477,7 +477,7 @@ class Pool:
         position = self.known.get(POSITION)
         if position is None or total.without_constant.terms != ((position, 1),):
             return None
-        return int(total.added)
+        return int(total.added) if total.added == int(total.added) else None
 
 
 def constant(number: Number) -> Sum:
