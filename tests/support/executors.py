@@ -156,21 +156,20 @@ def executors(draw: st.DrawFn, *, odd: bool = False) -> Graph:
     them with promises about sums, which may be broken before anything is said.
 
     If it is odd, it has what mostly keeps a model from having code for its instructions, or should:
-    sums of what instructions say, the token itself, a place that is not what tokens move.
+    sums of what instructions say, the token itself, or a place that is not what tokens move.
     """
+    has = draw(st.sampled_from(["sums", "token", "place"])) if odd else "nothing"
 
     def some(graph: Graph, words: Words) -> list[Node]:
         nodes = [words.value, words.value, words.aside, words.operand, words.operation, words.place]
-        if odd and draw(st.booleans()):
+        if has == "token":
             nodes.append(graph.is_token(*draw(st.sampled_from([SAID, SAID[::2], ASIDE]))))
         pick: Pick = lambda: draw(st.sampled_from(nodes))  # noqa: E731
         for _ in range(draw(st.integers(4, 10))):
-            known = OPERATIONS if odd else WITHOUT_SUMS
-            nodes.append(draw(st.sampled_from(known))(draw, graph, pick))
-        if odd and draw(st.booleans()):
-            grows = graph.gate(equals(words.operation, draw(st.integers(0, 3))), pick())
-            total = graph.running_sum(grows)
-            nodes += [total, total + pick(), remainder_of(clamp(total, 0, 255), 16, 255)]
+            nodes.append(draw(st.sampled_from(WITHOUT_SUMS))(draw, graph, pick))
+        if has == "sums":
+            total = clamp(graph.running_sum(clamp(pick(), 0, 20)), 0, 4000)
+            nodes = [total, remainder_of(total, 16, 4000), *nodes[-4:]]
         for low in draw(st.lists(st.integers(-4, 2), max_size=2)):
             graph.assume(graph.running_sum(pick()) * draw(SIGNS) + draw(SIGNS), low, 2**20)
         return [draw(st.sampled_from(nodes)) for _ in range(draw(st.integers(2, 6)))]
@@ -191,9 +190,9 @@ def executors(draw: st.DrawFn, *, odd: bool = False) -> Graph:
 
     extras: Extras = {
         "turns": some if draw(st.booleans()) else None,
-        "odd": away if odd and draw(st.booleans()) else None,
+        "odd": away if has == "place" else None,
     }
-    match draw(st.integers(0, 2)):
+    match 2 if has == "sums" else draw(st.integers(0, 2)):
         case 0:
             return executor(some, -(2**20), 2**20, **extras)
         case 1:
