@@ -9,7 +9,7 @@ from curta.errors import DataError
 
 @dataclass(frozen=True)
 class Drawing:
-    """Questions that a router is trained on; for validation there are a quarter as many.
+    """Questions that a router is trained on; for validation there are a third as many.
 
     wordings: that ask for an operation
     stories:  that tell of one
@@ -69,9 +69,17 @@ class Asking:
 class RouterTraining:
     """How a router is trained.
 
-    penalties:    on squared weights, of which one is chosen
+    epochs:       over all texts
+    batch:        texts in a step
+    rate:         of learning, at first
+    seed:         of the order of texts and the first weights
     false_routes: share of validation texts without anything to compute that may fire
+    false_beyond: share of validation questions beyond the unit that may
     """
 
-    penalties: tuple[int, ...] = (300, 2000)
-    false_routes: float = 0.005
+    epochs: int = 6
+    batch: int = 16
+    rate: float = 3e-3
+    seed: int = 0
+    false_routes: float = 0.01
+    false_beyond: float = 0.1
