@@ -12,8 +12,8 @@ from curta.terminal import AsJson, Progress
 
 @dataclass(frozen=True)
 class Options(AsJson):
-    """Teach a unit when to compute what. The language model stays as it is: every text is read once,
-    and then only the rows behind them are trained; each of the two takes some minutes.
+    """Teach a unit when to compute what. The language model stays as it is: every text is read
+    once, then only the rows behind them are trained; each of the two takes some minutes.
 
     model:      on the Hub, or a folder
     device:     as cpu or cuda:1 (a GPU if there is one)
@@ -70,7 +70,7 @@ def run(options: Options) -> int:
     settings = Settings(options.model, models.origin(options.model), trained.threshold)
     write_unit(out, trained.router, settings)
     if options.regressing:
-        found = regressing.train(*parts)
+        found = regressing.train(*parts[0])
         write_unit(out / "regressing", trained.router, settings)
         regressing.save(found, out / "regressing")
     report = Report(

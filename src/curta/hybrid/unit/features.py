@@ -3,7 +3,7 @@
 Each text is read once; what all texts begin with (a chat's system message) is passed once. Of every
 text the keys and values of the blocks that a router's rows go through are kept, in 16 bits, so that
 training is passes of a few rows; and of each number the residual stream at its last token and the
-one behind it. Of the last token the stream behind some blocks is kept, for what regresses.
+one behind it. The stream at the last token says where rows begin, and is what a regressor reads.
 """
 
 from __future__ import annotations
@@ -37,25 +37,20 @@ from curta.hybrid.unit.router import (
     padded,
 )
 
-CANDIDATES = 8
-"""Places in the language model, evenly apart, of which a regressor reads one."""
-
 
 @dataclass(frozen=True)
 class Features:
     """Of some texts.
 
-    layers:  behind which blocks the stream at the last token is kept
-    text:    the stream there [texts, layers, width]
-    entry:   the stream there, behind the block where a router's rows begin [texts, width]
+    begin:   the stream at the last token, behind the block where rows begin [texts, width]
+    text:    the same behind the block where they are read
     numbers: of each text [numbers, 2 * width]: at a number's last token, and behind it
     shared:  keys and values of what all texts begin with [blocks, 2, heads, tokens, size]
     memory:  those of each text's rest
     """
 
-    layers: tuple[int, ...]
+    begin: Tensor
     text: Tensor
-    entry: Tensor
     numbers: Sequence[Tensor]
     shared: Tensor
     memory: Sequence[Tensor]
@@ -75,7 +70,8 @@ class Features:
             there[row, begin:] = True
         numbers = [self.numbers[at] for at in texts]
         return Readings(
-            [(keys, values) for keys, values in memory], there, there.sum(1), padded(numbers),
+            [(keys, values) for keys, values in memory], there, there.sum(1),
+            self.text[list(texts)], padded(numbers),
             [len(each) for each in numbers],
         )  # fmt: skip
 
@@ -106,7 +102,7 @@ def prepare(
 
 def write_examples(asked: Sequence[Question], folder: Path) -> None:
     """Those with an answer, as `curta delegate train --no-calls` takes them."""
-    folder.mkdir(exist_ok=True)
+    folder.mkdir(parents=True, exist_ok=True)
     examples = [
         Example(one.text, one.value, one.value, one.wording.kind, one.wording.name)
         for one in asked
@@ -124,39 +120,38 @@ def features(
     """Texts of like length together, padded behind their ends, where no token looks."""
     asking = generator(base, tokenizer, None)
     rows = [asking.encoded(asking.asked(text)) for text in texts]
-    config = base.config.get_text_config()
-    layers, shape = candidates(config.num_hidden_layers), Shape.of(config)
+    shape = Shape.of(base.config.get_text_config())
     spans = [numbers_of_tokens(pieces_of(tokenizer, row))[-MOST_NUMBERS:] for row in rows]
     shared = alike(rows)
     decoder, device = base.get_decoder(), base.device
     kept = DynamicCache()
     if shared:
-        begin = torch.tensor([rows[0][:shared]], device=device)
-        decoder(input_ids=begin, past_key_values=kept, use_cache=True)
-    text, entry, numbers, memory = ([torch.empty(0)] * len(rows) for _ in range(4))
+        ids = torch.tensor([rows[0][:shared]], device=device)
+        decoder(input_ids=ids, past_key_values=kept, use_cache=True)
+    begin, text, numbers, memory = ([torch.empty(0)] * len(rows) for _ in range(4))
     order = sorted(range(len(rows)), key=lambda at: len(rows[at]))
-    for begin_at in range(0, len(order), batch):
-        own = order[begin_at : begin_at + batch]
+    for done in range(0, len(order), batch):
+        own = order[done : done + batch]
         width = len(rows[own[-1]])
         ids = torch.tensor(
             [rows[at][shared:] + [0] * (width - len(rows[at])) for at in own], device=device
         )
         cache = deepcopy(kept)
         cache.batch_repeat_interleave(len(own))
-        with listening(base, {*layers, shape.enter, shape.numbers}) as streams:
+        with listening(base, {shape.enter, shape.numbers, shape.leave}) as streams:
             decoder(input_ids=ids, past_key_values=cache, use_cache=True)
         for row, at in enumerate(own):
             last = len(rows[at]) - 1
-            text[at] = torch.stack([streams[layer][row, last - shared] for layer in layers])
-            entry[at] = streams[shape.enter][row, last - shared]
-            numbers[at] = of_numbers(streams[shape.numbers][row], spans[at], last, shared)
+            begin[at], text[at] = (
+                streams[block][row, last - shared].half().cpu()
+                for block in (shape.enter, shape.leave)
+            )
+            found = of_numbers(streams[shape.numbers][row], spans[at], last, shared)
+            numbers[at] = found.half().cpu()
             memory[at] = memory_of(cache, shape, row)[..., shared : last + 1, :].half().cpu()
-        on_progress(begin_at + len(own), len(rows))
+        on_progress(done + len(own), len(rows))
     whole = memory_of(kept, shape, 0).float().cpu() if shared else memory[0][..., :0, :].float()
-    return Features(
-        layers, *(torch.stack(each).half().cpu() for each in (text, entry)),
-        [each.half().cpu() for each in numbers], whole, memory,
-    )  # fmt: skip
+    return Features(torch.stack(begin), torch.stack(text), numbers, whole, memory)
 
 
 def memory_of(cache: Any, shape: Shape, row: int) -> Tensor:
@@ -169,12 +164,6 @@ def alike(rows: Sequence[Sequence[int]]) -> int:
     """How many tokens all rows begin with; at least one of each is left."""
     most = min(map(len, rows)) - 1
     return next((at for at in range(most) if len({row[at] for row in rows}) > 1), most)
-
-
-def candidates(blocks: int) -> tuple[int, ...]:
-    """Of so many blocks, early ones and late ones; the last one among them."""
-    count = min(CANDIDATES, blocks)
-    return tuple(sorted({max(1, round(blocks * (at + 1) / count)) for at in range(count)}))
 
 
 @dataclass(frozen=True)

@@ -217,7 +217,7 @@ class UnitModel(PreTrainedModel, GenerationMixin):  # type: ignore[no-untyped-ca
     def layers_read(self) -> set[int]:
         """Behind which blocks the stream is read."""
         assert self.router is not None
-        return {self.router.shape.numbers}
+        return {self.router.shape.numbers, self.router.shape.leave}
 
     def routes(
         self, cache: Any, there: Tensor, behind: Tensor, streams: dict[int, Tensor],
@@ -236,7 +236,9 @@ class UnitModel(PreTrainedModel, GenerationMixin):  # type: ignore[no-untyped-ca
         readings = Readings(
             [(block.keys[asking, :, : there.shape[1]], block.values[asking, :, : there.shape[1]])
              for block in cache.layers[shape.enter : shape.leave]],
-            there[asking], behind[asking], padded(numbers), [len(each) for each in numbers],
+            there[asking], behind[asking],
+            streams[shape.leave][asking, [last[row] for row in asking]],
+            padded(numbers), [len(each) for each in numbers],
         )  # fmt: skip
         found: Routes = [None] * len(spans)
         decoder = self.base.get_decoder()

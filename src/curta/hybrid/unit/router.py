@@ -1,21 +1,23 @@
-"""The router: rows of its own behind a text, in which a frozen model is asked what is to be computed.
+"""The router: rows of its own behind a text, in which a frozen model is asked what to compute.
 
-A few vectors are appended to a text and go through the later blocks of the same language model, which
-stay as they are. They attend to the keys and values that the model has kept of the text, and to the
-rows before them; no token attends to them, and what they leave behind is thrown away, so the text's
-own pass is what it was. Behind the last of these blocks, small maps read what the rows became.
+A few vectors are appended to a text and go through blocks of the same language model, which stay as
+they are. They attend to the keys and values that the model has kept of the text, and to the rows
+before them; no token attends to them, and what they leave behind is thrown away, so the text's own
+pass is what it was. Behind the last of these blocks, small maps read what the rows became.
 
     x      = begin                                      for each row, behind block `enter`
-    x      = x + s v[block, row] + s B (A norm(x) + c)  before each block (A, B, c: every second one)
+    x      = x + s v[block, row] + s B (A norm(x) + c)  before each block; A, B, c: every third
     x      = block(x, keys and values of the text and of the rows before)
     action = O [norm(x) of the last row, how many numbers there are]    of nothing, +, -, *, /
+             + L [text, first number, last number]
     number = (U norm(x) of the first row) . (V [number, the token behind it, order])
              of a text's numbers: the first operand, the second, that of decimals (or none is)
     it fires if the logit of an operation, whichever, is at least the threshold
 
-`begin` is the mean of what the model has at the last token of a text, s its root mean square. Which of
-a text's numbers are the operands is so a matter of *where* they stand; what they are is read from the
-tokens, never from a vector.
+`begin` is the mean of what the model has at the last token of a text, s its root mean square. L
+reads the text's own pass: behind block `leave` at the last token, and behind the first and the last
+number. Which numbers are the operands is so a matter of *where* they stand; what they are is read
+from the tokens, never from a vector.
 """
 
 from __future__ import annotations
@@ -44,6 +46,9 @@ ORDER = 4
 
 COUNTS = 4
 """Two numbers, three, four, or more are told apart."""
+
+APART = 3
+"""Before every third block what is added to rows depends on what they are."""
 
 FAR = 1e4
 """What a score of a number that is not there is below all others."""
@@ -75,7 +80,7 @@ class Shape:
     leave: int
     numbers: int
     rows: int = 2
-    pointing: int = 4
+    pointing: int = 3
 
     @classmethod
     def of(cls, config: Any) -> Shape:
@@ -92,6 +97,7 @@ class Readings:
     memory:   keys and values [texts, heads, tokens, size] of each block that rows go through
     there:    which of these tokens are of the text [texts, tokens]
     position: of the first row [texts]
+    text:     at the last token [texts, width]
     numbers:  [texts, most, 2 * width]: at the last token of each number, and behind it
     counts:   how many numbers each text has
     """
@@ -99,14 +105,25 @@ class Readings:
     memory: Sequence[tuple[Tensor, Tensor]]
     there: Tensor
     position: Tensor
+    text: Tensor
     numbers: Tensor
     counts: Sequence[int]
 
-    def to(self, device: torch.device) -> Readings:
-        """The same there."""
-        memory = [(keys.to(device), values.to(device)) for keys, values in self.memory]
-        rest = (each.to(device) for each in (self.there, self.position, self.numbers))
-        return Readings(memory, *rest, self.counts)
+    def to(self, model: Any) -> Readings:
+        """The same where a model is, memory as the model's own numbers."""
+        kind = model.device, model.dtype
+        memory = [(keys.to(*kind), values.to(*kind)) for keys, values in self.memory]
+        there, position, text, numbers = (
+            each.to(model.device) for each in (self.there, self.position, self.text, self.numbers)
+        )
+        return Readings(memory, there, position, text, numbers, self.counts)
+
+    def ends(self) -> Tensor:
+        """What L is given [texts, 3 * width]: of the text, its first and its last number."""
+        rows = torch.arange(len(self.text), device=self.text.device)
+        last = torch.tensor(self.counts, device=rows.device) - 1
+        behind = self.numbers[..., self.text.shape[1] :]
+        return torch.cat([self.text, behind[:, 0], behind[rows, last]], dim=1).float()
 
 
 @dataclass(frozen=True)
@@ -162,7 +179,7 @@ class Route:
 
 
 class Router(nn.Module):
-    """See above; `added` is v, `read` A, `bias` c and `written` B."""
+    """See above; `added` is v, `read` A, `bias` c, `written` B, `operation` O and `linear` L."""
 
     begin: Tensor
     scale: Tensor
@@ -179,11 +196,14 @@ class Router(nn.Module):
             self.register_buffer(name, torch.ones(()))
         self.added = nn.Parameter(torch.zeros(blocks, shape.rows, width))
         nn.init.normal_(self.added[0], std=0.1)
-        turned = (blocks + 1) // 2
+        turned = len(range(0, blocks, APART))
         self.read = nn.Parameter(torch.randn(turned, width) / width**0.5)
         self.bias = nn.Parameter(torch.zeros(turned))
         self.written = nn.Parameter(torch.zeros(turned, width))
         self.operation = nn.Linear(width + COUNTS, len(OPERATIONS))
+        self.linear = nn.Linear(3 * width, len(OPERATIONS)).requires_grad_(False)
+        nn.init.zeros_(self.linear.weight)
+        nn.init.zeros_(self.linear.bias)
         self.asking = nn.Parameter(torch.randn(3, width, shape.pointing) / width**0.5)
         self.naming = nn.Linear(2 * width + ORDER, shape.pointing, bias=False)
         self.no_places = nn.Parameter(torch.zeros(()))
@@ -214,6 +234,7 @@ class Router(nn.Module):
         most, counts = readings.numbers.shape[1], torch.tensor(readings.counts, device=device)
         several = one_hot((counts - 2).clamp(0, COUNTS - 1), COUNTS).float()
         operations = self.operation(torch.cat([states[:, -1], several], dim=1))
+        operations = operations + self.linear(readings.ends())
         order = torch.stack([standing(count, most) for count in readings.counts]).to(device)
         numbers = (readings.numbers.float() - self.number_mean) * self.number_scale
         named = self.naming(torch.cat([numbers, order], dim=2))
@@ -249,10 +270,10 @@ class Router(nn.Module):
     def change(self, step: int, stream: Tensor) -> Tensor:
         """What is added to rows before a block."""
         change = self.added[step]
-        if step % 2 == 0:
-            pair = step // 2
-            read = rms_norm(stream.float(), (self.shape.width,)) @ self.read[pair] + self.bias[pair]
-            change = change + read[..., None] * self.written[pair]
+        if step % APART == 0:
+            at = step // APART
+            read = rms_norm(stream.float(), (self.shape.width,)) @ self.read[at] + self.bias[at]
+            change = change + read[..., None] * self.written[at]
         return (self.scale * change).to(stream.dtype)
 
     @torch.no_grad()
