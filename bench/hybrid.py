@@ -32,7 +32,7 @@ from curta.hybrid.unit.arithmetic import Arithmetic, Operation
 from curta.hybrid.unit.model import Settings, UnitModel
 from curta.hybrid.unit.numbers import Number
 from curta.hybrid.unit.questions import integer
-from curta.hybrid.unit.router import Layers, Router
+from curta.hybrid.unit.router import Router, Shape
 from report import print_machine, print_table, spread
 
 TEXTS = {
@@ -128,9 +128,8 @@ def with_unit(name: str, folder: str | None) -> UnitModel:
     if folder is not None:
         return UnitModel.from_pretrained(name, unit=folder, device="cpu")
     model = UnitModel.from_pretrained(name, device="cpu")
-    config = model.config.get_text_config()
-    model.router = Router(config.hidden_size).eval()
-    model.settings = Settings(name, "", Layers(config.num_hidden_layers, 1))
+    model.router = Router(Shape.of(model.config.get_text_config())).eval()
+    model.settings = Settings(name)
     return model
 
 

@@ -9,7 +9,7 @@ import torch
 
 from curta.hybrid.unit.arithmetic import Operation
 from curta.hybrid.unit.model import Settings, UnitModel
-from curta.hybrid.unit.router import OPERATIONS, Layers, Router
+from curta.hybrid.unit.router import OPERATIONS, Router, Shape
 from tests.support import tiny_language_models as tiny
 
 BASE = "grouped queries"
@@ -18,7 +18,7 @@ BASE = "grouped queries"
 def router(operation: Operation | None, seed: int = 0) -> Router:
     """One with random weights that is sure of the operation; the operands are as it happens."""
     torch.manual_seed(seed)
-    made = Router(32)
+    made = Router(Shape.of(base().config))
     scores = torch.full((len(OPERATIONS),), -200.0)
     scores[OPERATIONS.index(operation)] = 200.0
     with torch.no_grad():
@@ -33,7 +33,7 @@ def base() -> Any:
 
 def unit(operation: Operation | None, tokenizer: Any = None) -> UnitModel:
     """A model with such a router."""
-    settings = Settings(base=BASE, layers=Layers(text=2, numbers=1), threshold=0.5)
+    settings = Settings(base=BASE, threshold=0.0)
     tokenizer = tokenizer or tiny.tokenizer()
     return UnitModel(base(), tokenizer, router(operation), settings).eval()
 

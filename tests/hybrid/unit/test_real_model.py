@@ -15,7 +15,7 @@ from curta.delegate.evaluation.systems import generator
 from curta.hybrid.unit.arithmetic import Operation
 from curta.hybrid.unit.evaluation import unit_writer
 from curta.hybrid.unit.model import NEVER, Settings, UnitModel
-from curta.hybrid.unit.router import OPERATIONS, Layers, Router
+from curta.hybrid.unit.router import OPERATIONS, Router, Shape
 from tests.support.packaged_model import needs_packaged_model
 
 pytestmark = [pytest.mark.slow, needs_packaged_model]
@@ -31,13 +31,13 @@ def unit(loaded: Any, threshold: float) -> UnitModel:
     """One that multiplies whenever it fires."""
     base, tokenizer = loaded
     torch.manual_seed(0)
-    router = Router(base.config.hidden_size).eval()
+    router = Router(Shape.of(base.config)).eval()
     scores = torch.full((len(OPERATIONS),), -20.0)
     scores[OPERATIONS.index(Operation.MULTIPLICATION)] = 20.0
     with torch.no_grad():
         router.operation.weight.zero_()
         router.operation.bias.copy_(scores)
-    return UnitModel(base, tokenizer, router, Settings(layers=Layers(30, 1), threshold=threshold))
+    return UnitModel(base, tokenizer, router, Settings(threshold=threshold))
 
 
 def inputs(model: UnitModel, texts: list[str]) -> dict[str, torch.Tensor]:
@@ -55,7 +55,7 @@ def test_where_nothing_fires_logits_are_those_of_the_model_bit_for_bit(loaded: A
 
 
 def test_products_are_said_digit_by_digit_in_a_batch(loaded: Any) -> None:
-    model = unit(loaded, 0.5)
+    model = unit(loaded, 0.0)
     first, silent, last = unit_writer(model, 32)(TEXTS)
     assert first.events[-1].text.strip() == "-50000"
     assert last.events[-1].text.strip() == "24691357802469135780"

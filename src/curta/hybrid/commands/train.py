@@ -12,8 +12,8 @@ from curta.terminal import AsJson, Progress
 
 @dataclass(frozen=True)
 class Options(AsJson):
-    """Teach a unit when to compute what. The language model stays as it is: its residual stream is
-    read once for every text, which takes minutes, and kept in --out; training takes seconds.
+    """Teach a unit when to compute what. The language model stays as it is: every text is read
+    once, then only the rows behind them are trained; each of the two takes some minutes.
 
     model:      on the Hub, or a folder
     device:     as cpu or cuda:1 (a GPU if there is one)
@@ -35,25 +35,21 @@ class Report:
 
     unit:      where it is
     weights:   how many numbers were trained or measured
-    text, numbers: behind which blocks the stream is read
-    threshold: the probability with which it fires
+    threshold: the logit with which it fires
     right:     of validation questions, the share routed rightly in all
     false:     of validation texts with nothing to compute, the share that fires
     """
 
     unit: str
     weights: int
-    text: int
-    numbers: int
     threshold: float
     right: float
     false: float
 
     def __str__(self) -> str:
         return (
-            f"validation: {self.right:.1%} of questions routed rightly, {self.false:.1%} of other "
-            f"texts fire\nunit: {self.unit} ({self.weights:,} weights; text read behind block "
-            f"{self.text}, numbers behind block {self.numbers})"
+            f"validation: {self.right:.1%} of questions routed rightly, {self.false:.1%} of texts "
+            f"with nothing to compute fire\nunit: {self.unit} ({self.weights:,} weights)"
         )
 
 
@@ -62,26 +58,22 @@ def run(options: Options) -> int:
     out = folder_of(options.out)
     from curta.delegate import models
     from curta.hybrid.unit import regressing
-    from curta.hybrid.unit.features import label, prepare
+    from curta.hybrid.unit.features import prepare
     from curta.hybrid.unit.model import Settings, write_unit
     from curta.hybrid.unit.training import train
 
-    origin = models.origin(options.model)
     with Progress() as progress:
-        parts = prepare(
-            options.model, origin, options.drawing, out, options.device, on_progress=progress.show
-        )
-        training, validation = ((read, [label(one) for one in asked]) for read, asked in parts)
-        trained = train(training, validation, options.training)
-    layers = trained.layers
-    settings = Settings(options.model, origin, layers, trained.threshold)
+        base, tokenizer = models.load(options.model, device=options.device)
+        base.requires_grad_(False)
+        parts = prepare(base, tokenizer, options.drawing, out, on_progress=progress.show)
+        trained = train(base, *parts, options.training, on_progress=progress.show)
+    settings = Settings(options.model, models.origin(options.model), trained.threshold)
     write_unit(out, trained.router, settings)
     if options.regressing:
-        found = regressing.train(*parts)
+        found = regressing.train(*parts[0])
         write_unit(out / "regressing", trained.router, settings)
         regressing.save(found, out / "regressing")
     report = Report(
-        options.out, trained.router.weights, layers.text, layers.numbers, trained.threshold,
-        trained.right, trained.false,
-    )  # fmt: skip
+        options.out, trained.router.weights, trained.threshold, trained.right, trained.false
+    )
     return options.show(report)

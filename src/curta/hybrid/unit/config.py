@@ -9,7 +9,7 @@ from curta.errors import DataError
 
 @dataclass(frozen=True)
 class Drawing:
-    """Questions that a router is trained on; for validation there are a quarter as many.
+    """Questions that a router is trained on; for validation there are a third as many.
 
     wordings: that ask for an operation
     stories:  that tell of one
@@ -18,9 +18,9 @@ class Drawing:
     seed:     the same seed draws the same
     """
 
-    wordings: int = 1032
-    stories: int = 369
-    others: int = 627
+    wordings: int = 774
+    stories: int = 350
+    others: int = 472
     beyond: int = 248
     seed: int = 7
 
@@ -51,8 +51,8 @@ class Asking:
 
     seen: int = 516
     held_out: int = 343
-    stories_seen: int = 123
-    stories_held_out: int = 86
+    stories_seen: int = 175
+    stories_held_out: int = 122
     texts: int = 1000
     beyond: int = 71
 
@@ -69,9 +69,19 @@ class Asking:
 class RouterTraining:
     """How a router is trained.
 
-    penalties:    on squared weights, of which one is chosen
+    epochs:       over all texts
+    batch:        texts in a step
+    rate:         of learning, at first
+    penalty:      on squared weights of what is solved
+    training_seed: of the order of texts and the first weights
     false_routes: share of validation texts without anything to compute that may fire
+    false_beyond: share of validation questions beyond the unit that may
     """
 
-    penalties: tuple[int, ...] = (300, 2000)
-    false_routes: float = 0.005
+    epochs: int = 6
+    batch: int = 16
+    rate: float = 3e-3
+    penalty: float = 1000
+    training_seed: int = 0
+    false_routes: float = 0.01
+    false_beyond: float = 0.1

@@ -1,26 +1,25 @@
-"""What routers are trained on: questions, and the residual stream of a frozen model behind them.
+"""What routers are trained on: questions, and what a frozen model keeps of them.
 
-The stream is read once and kept in a folder. One pass for each text; what all texts begin with (a
-chat's system message) is passed once. Of every text the stream is kept at its last token, and at
-the last token of each number and the one behind it, behind each of some blocks.
+Each text is read once; what all texts begin with (a chat's system message) is passed once. Of every
+text the keys and values of the blocks that a router's rows go through are kept, in 16 bits, so that
+training is passes of a few rows; and of each number the residual stream at its last token and the
+one behind it. The stream at the last token says where rows begin, and is what a regressor reads.
 """
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from collections.abc import Callable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors.torch import load_file, save_file
 from torch import Tensor
+from transformers import DynamicCache
 
-from curta.delegate import models
 from curta.delegate.data import data_set
 from curta.delegate.data.example import Example
 from curta.delegate.evaluation.systems import generator
@@ -28,43 +27,53 @@ from curta.hybrid.unit.config import Drawing
 from curta.hybrid.unit.model import listening
 from curta.hybrid.unit.numbers import numbers_in, numbers_of_tokens, pieces_of
 from curta.hybrid.unit.questions import KINDS, Question, Split, questions
-from curta.hybrid.unit.router import MOST_NUMBERS, OPERATIONS, Layers, Readings, Role, beside
-
-CANDIDATES = 8
-"""Places in the language model, evenly apart, that are read; two of them are chosen."""
+from curta.hybrid.unit.router import (
+    MOST_NUMBERS,
+    OPERATIONS,
+    Readings,
+    Role,
+    Shape,
+    of_numbers,
+    padded,
+)
 
 
 @dataclass(frozen=True)
 class Features:
-    """Of some texts; what belongs to their numbers is in one row, text by text.
+    """Of some texts.
 
-    layers:    behind which blocks
-    text:      [texts, layers, width]
-    numbers:   [numbers, 2, layers, width]: at the last token, and behind it
-    counts:    how many numbers each text has
+    begin:   the stream at the last token, behind the block where rows begin [texts, width]
+    text:    the same behind the block where they are read
+    numbers: of each text [numbers, 2 * width]: at a number's last token, and behind it
+    shared:  keys and values of what all texts begin with [blocks, 2, heads, tokens, size]
+    memory:  those of each text's rest
     """
 
-    layers: tuple[int, ...]
+    begin: Tensor
     text: Tensor
-    numbers: Tensor
-    counts: tuple[int, ...]
+    numbers: Sequence[Tensor]
+    shared: Tensor
+    memory: Sequence[Tensor]
 
-    def readings(self, layers: Layers) -> Readings:
-        """What a router that reads these layers is given."""
-        text, numbers = (self.layers.index(each) for each in (layers.text, layers.numbers))
-        return Readings(self.text[:, text], self.numbers[:, :, numbers].flatten(1), self.counts)
-
-    def save(self, file: Path) -> None:
-        tensors = {"text": self.text, "numbers": self.numbers}
-        tensors |= {"layers": torch.tensor(self.layers), "counts": torch.tensor(self.counts)}
-        file.parent.mkdir(parents=True, exist_ok=True)
-        save_file(tensors, file)
-
-    @classmethod
-    def load(cls, file: Path) -> Features:
-        kept = load_file(file)
-        layers, counts = (tuple(kept[name].tolist()) for name in ("layers", "counts"))
-        return cls(layers, kept["text"], kept["numbers"], counts)
+    def readings(self, texts: Sequence[int]) -> Readings:
+        """What a router is given of some of them, padded on the left."""
+        rests = [self.memory[at] for at in texts]
+        most, shared = max(rest.shape[3] for rest in rests), self.shared.shape[3]
+        blocks, _, heads, _, size = self.shared.shape
+        memory = torch.zeros(blocks, 2, len(texts), heads, shared + most, size)
+        memory[..., :shared, :] = self.shared[:, :, None]
+        there = torch.zeros(len(texts), shared + most, dtype=torch.bool)
+        there[:, :shared] = True
+        for row, rest in enumerate(rests):
+            begin = shared + most - rest.shape[3]
+            memory[:, :, row, :, begin:] = rest
+            there[row, begin:] = True
+        numbers = [self.numbers[at] for at in texts]
+        return Readings(
+            [(keys, values) for keys, values in memory], there, there.sum(1),
+            self.text[list(texts)], padded(numbers),
+            [len(each) for each in numbers],
+        )  # fmt: skip
 
 
 Part = tuple[Features, Sequence[Question]]
@@ -72,19 +81,10 @@ Part = tuple[Features, Sequence[Question]]
 
 
 def prepare(
-    base: str, origin: str, drawing: Drawing, folder: Path, device: str | None, *,
+    base: Any, tokenizer: Any, drawing: Drawing, folder: Path, *,
     on_progress: Callable[[str, float, float], None],
 ) -> tuple[Part, Part]:  # fmt: skip
-    """For training and validation: what is not in the folder yet, or was read for other questions
-    or another model, is read.
-    """
-    written = json.dumps([base, origin, dataclasses.asdict(drawing)])
-    about = folder / "features" / "about.json"
-    same = about.is_file() and about.read_text(encoding="utf-8") == written
-
-    @cache
-    def language() -> tuple[Any, Any]:
-        return models.load(base, device=device)
+    """For training and validation; the former are written into the folder as examples, too."""
 
     def part(split: Split, divisor: int) -> Part:
         asked = [
@@ -92,21 +92,17 @@ def prepare(
             for kind in KINDS
             for one in questions(split, kind, drawing.counts[kind] // divisor, drawing.seed)
         ]
-        file = folder / "features" / f"{split}.safetensors"
-        if not (same and file.is_file()):
-            texts, progress = [one.text for one in asked], partial(on_progress, split)
-            features(*language(), texts, on_progress=progress).save(file)
-        return Features.load(file), asked
+        texts, progress = [one.text for one in asked], partial(on_progress, split)
+        return features(base, tokenizer, texts, on_progress=progress), asked
 
-    training, validation = part("train", 1), part("valid", 4)
-    about.write_text(written, encoding="utf-8")
+    training, validation = part("train", 1), part("valid", 3)
     write_examples(training[1], folder / "examples")
     return training, validation
 
 
 def write_examples(asked: Sequence[Question], folder: Path) -> None:
     """Those with an answer, as `curta delegate train --no-calls` takes them."""
-    folder.mkdir(exist_ok=True)
+    folder.mkdir(parents=True, exist_ok=True)
     examples = [
         Example(one.text, one.value, one.value, one.wording.kind, one.wording.name)
         for one in asked
@@ -124,48 +120,50 @@ def features(
     """Texts of like length together, padded behind their ends, where no token looks."""
     asking = generator(base, tokenizer, None)
     rows = [asking.encoded(asking.asked(text)) for text in texts]
-    layers = candidates(base.config.get_text_config().num_hidden_layers)
+    shape = Shape.of(base.config.get_text_config())
     spans = [numbers_of_tokens(pieces_of(tokenizer, row))[-MOST_NUMBERS:] for row in rows]
     shared = alike(rows)
-    decoder, device, kept = base.get_decoder(), base.device, None
+    decoder, device = base.get_decoder(), base.device
+    kept = DynamicCache()
     if shared:
-        begin = torch.tensor([rows[0][:shared]], device=device)
-        kept = decoder(input_ids=begin, use_cache=True).past_key_values
-    found: dict[int, tuple[Tensor, Tensor]] = {}
+        ids = torch.tensor([rows[0][:shared]], device=device)
+        decoder(input_ids=ids, past_key_values=kept, use_cache=True)
+    begin, text, numbers, memory = ([torch.empty(0)] * len(rows) for _ in range(4))
     order = sorted(range(len(rows)), key=lambda at: len(rows[at]))
-    for begin_at in range(0, len(order), batch):
-        own = order[begin_at : begin_at + batch]
+    for done in range(0, len(order), batch):
+        own = order[done : done + batch]
         width = len(rows[own[-1]])
         ids = torch.tensor(
             [rows[at][shared:] + [0] * (width - len(rows[at])) for at in own], device=device
         )
-        memory = deepcopy(kept)
-        if memory is not None:
-            memory.batch_repeat_interleave(len(own))
-        with listening(base, layers) as streams:
-            decoder(input_ids=ids, past_key_values=memory, use_cache=memory is not None)
-        stack = torch.stack([streams[layer] for layer in layers], dim=2).half().cpu()
-        for row, at in zip(stack, own, strict=True):
-            last = len(rows[at]) - 1 - shared
-            ends = [beside(span, last + shared) for span in spans[at]]
-            numbers = row[torch.tensor(ends, dtype=torch.long).reshape(-1, 2) - shared]
-            found[at] = row[last].clone(), numbers.clone()
-        on_progress(len(found), len(rows))
-    text, of_numbers = zip(*(found[at] for at in range(len(rows))), strict=True)
-    counts = tuple(map(len, spans))
-    return Features(layers, torch.stack(text), torch.cat(of_numbers), counts)
+        cache = deepcopy(kept)
+        cache.batch_repeat_interleave(len(own))
+        with listening(base, {shape.enter, shape.numbers, shape.leave}) as streams:
+            decoder(input_ids=ids, past_key_values=cache, use_cache=True)
+        for row, at in enumerate(own):
+            last = len(rows[at]) - 1
+            begin[at], text[at] = (
+                streams[block][row, last - shared].half().cpu()
+                for block in (shape.enter, shape.leave)
+            )
+            found = of_numbers(streams[shape.numbers][row], spans[at], last, shared)
+            numbers[at] = found.half().cpu()
+            memory[at] = memory_of(cache, shape, row)[..., shared : last + 1, :].half().cpu()
+        on_progress(done + len(own), len(rows))
+    whole = memory_of(kept, shape, 0).float().cpu() if shared else memory[0][..., :0, :].float()
+    return Features(torch.stack(begin), torch.stack(text), numbers, whole, memory)
+
+
+def memory_of(cache: Any, shape: Shape, row: int) -> Tensor:
+    """Keys and values of a row [blocks, 2, heads, tokens, size]."""
+    blocks = cache.layers[shape.enter : shape.leave]
+    return torch.stack([torch.stack([block.keys[row], block.values[row]]) for block in blocks])
 
 
 def alike(rows: Sequence[Sequence[int]]) -> int:
     """How many tokens all rows begin with; at least one of each is left."""
     most = min(map(len, rows)) - 1
     return next((at for at in range(most) if len({row[at] for row in rows}) > 1), most)
-
-
-def candidates(blocks: int) -> tuple[int, ...]:
-    """Of so many blocks, early ones and late ones; the last one among them."""
-    count = min(CANDIDATES, blocks)
-    return tuple(sorted({max(1, round(blocks * (at + 1) / count)) for at in range(count)}))
 
 
 @dataclass(frozen=True)

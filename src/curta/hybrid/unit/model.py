@@ -1,7 +1,8 @@
 """A frozen language model with a typed unit: one pass per visible token, and exact digits.
 
-In the pass that reads a text, a router (`router`) looks at the residual stream and decides whether
-two numbers of the text are to be added, subtracted, multiplied or divided. If so, their digits are
+Behind the pass that reads a text, a router (`router`) has a few rows of its own go through the
+same blocks, and decides whether two numbers of the text are to be added, subtracted, multiplied or
+divided. If so, their digits are
 read from the tokens, a compiled program computes (`arithmetic`; its tokens are seen by nobody), and
 the digits of the result wait in `pending`: in this pass and in each that follows, the logits at the
 row's last token are made to say the next of them, and then that the answer ends.
@@ -18,7 +19,7 @@ import json
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +34,16 @@ from curta.delegate.options import SMOLLM2
 from curta.errors import DataError, UndefinedError, UserError
 from curta.hybrid.unit.arithmetic import MOST_PLACES, Arithmetic
 from curta.hybrid.unit.numbers import Number, Span, numbers_in, numbers_of_tokens, pieces_of
-from curta.hybrid.unit.router import MOST_NUMBERS, Decision, Layers, Readings, Route, Router, beside
+from curta.hybrid.unit.router import (
+    MOST_NUMBERS,
+    Decision,
+    Readings,
+    Route,
+    Router,
+    Shape,
+    of_numbers,
+    padded,
+)
 
 MARGIN = 30.0
 """By how much the token to be said beats all others: e^-30 is what is left for them together."""
@@ -43,7 +53,7 @@ NOTHING = -1
 
 Routes = list[Route | None]
 
-FORMAT = 1
+FORMAT = 2
 WEIGHTS, ABOUT = "router.safetensors", "unit.json"
 NEVER = 1e9
 """A threshold above every score."""
@@ -55,13 +65,11 @@ class Settings:
 
     base:      the language model
     origin:    where its weights came from in training
-    layers:    where the residual stream is read
-    threshold: it fires if something is to be computed with this probability
+    threshold: it fires if this is a decision's certainty, or less
     """
 
     base: str = SMOLLM2
     origin: str = ""
-    layers: Layers = field(default_factory=lambda: Layers(1, 1))
     threshold: float = NEVER
 
 
@@ -105,7 +113,7 @@ class UnitModel(PreTrainedModel, GenerationMixin):  # type: ignore[no-untyped-ca
         router, settings = read_unit(folder) if folder else (None, Settings())
         base_name = settings.base if is_kept else str(name)
         base, tokenizer = models.load(base_name, device=device)
-        if router and router.width != base.config.get_text_config().hidden_size:
+        if router and router.shape != Shape.of(base.config.get_text_config()):
             raise UserError(f"{folder}: this unit is for {settings.base}, not for {base_name}")
         return cls(base, tokenizer, router, settings)
 
@@ -135,12 +143,22 @@ class UnitModel(PreTrainedModel, GenerationMixin):  # type: ignore[no-untyped-ca
         if pending is None and input_ids is not None and self.router is not None:
             mask = counting(input_ids, attention_mask)
             spans = [self.numbers(*row) for row in zip(input_ids.tolist(), mask, strict=True)]
-        asks = any(spans)
+        if asks := any(spans):
+            kept, kwargs["use_cache"] = kwargs.get("use_cache", True) is not False, True
         with listening(self.base, self.layers_read() if asks else ()) as streams:
             output = self.base(input_ids=input_ids, attention_mask=attention_mask, **kwargs)
         if asks:
             last = [max((at for at, it in enumerate(row) if it), default=0) for row in mask]
-            routes = self.routes(streams, spans, last)
+            cache = output.past_key_values
+            there = seen(attention_mask, output.logits, cache.get_seq_length())
+            places = kwargs.get("position_ids")
+            if places is None:
+                places = torch.arange(there.shape[1])[None, -len(mask[0]) :]
+            places = places.expand(len(mask), -1).to(there.device)
+            behind = places[range(len(mask)), last] + 1
+            routes = self.routes(cache, there, behind, streams, spans, last)
+            if not kept:
+                output = type(output)(**{**output, "past_key_values": None})
             pending = self.waiting(routes, output.logits.device)
             self.say(output.logits, pending, [len(mask[0]) - at for at in last])
             if on_routes is not None:
@@ -198,26 +216,33 @@ class UnitModel(PreTrainedModel, GenerationMixin):  # type: ignore[no-untyped-ca
 
     def layers_read(self) -> set[int]:
         """Behind which blocks the stream is read."""
-        return {self.settings.layers.text, self.settings.layers.numbers}
+        assert self.router is not None
+        return {self.router.shape.numbers, self.router.shape.leave}
 
     def routes(
-        self, streams: dict[int, Tensor], spans: Sequence[list[Span]], last: Sequence[int]
-    ) -> Routes:
-        """What is computed in each row, and what comes out."""
+        self, cache: Any, there: Tensor, behind: Tensor, streams: dict[int, Tensor],
+        spans: Sequence[list[Span]], last: Sequence[int],
+    ) -> Routes:  # fmt: skip
+        """What is computed in each row, and what comes out.
+
+        cache:  of the whole text; it stays as it is
+        there:  which of the tokens in it are of the text
+        behind: the position behind the last of them
+        """
         assert self.router is not None
-        layers = self.settings.layers
+        shape = self.router.shape
         asking = [row for row, found in enumerate(spans) if found]
-        numbers = [
-            streams[layers.numbers][row, [beside(span, last[row]) for span in spans[row]]]
-            for row in asking
-        ]
+        numbers = [of_numbers(streams[shape.numbers][row], spans[row], last[row]) for row in asking]
         readings = Readings(
-            streams[layers.text][asking, [last[row] for row in asking]],
-            torch.cat(numbers).flatten(1),
-            [len(spans[row]) for row in asking],
-        )
+            [(block.keys[asking, :, : there.shape[1]], block.values[asking, :, : there.shape[1]])
+             for block in cache.layers[shape.enter : shape.leave]],
+            there[asking], behind[asking],
+            streams[shape.leave][asking, [last[row] for row in asking]],
+            padded(numbers), [len(each) for each in numbers],
+        )  # fmt: skip
         found: Routes = [None] * len(spans)
-        decisions = self.router.decide(readings, self.settings.threshold)
+        decoder = self.base.get_decoder()
+        decisions = self.router.decide(decoder, readings, self.settings.threshold)
         for row, decided in zip(asking, decisions, strict=True):
             read = {layer: stream[row, last[row]] for layer, stream in streams.items()}
             found[row] = self.computed(decided, spans[row], read)
@@ -282,6 +307,13 @@ def counting(input_ids: Tensor, attention_mask: Tensor | None) -> list[list[int]
     return rows
 
 
+def seen(attention_mask: Tensor | None, logits: Tensor, tokens: int) -> Tensor:
+    """Which tokens of the text in a cache count [rows, tokens]."""
+    if attention_mask is None or attention_mask.dim() != 2:
+        return torch.ones(len(logits), tokens, dtype=torch.bool, device=logits.device)
+    return attention_mask[:, :tokens].bool().to(logits.device)
+
+
 @contextmanager
 def listening(base: Any, layers: Any) -> Iterator[dict[int, Tensor]]:
     """The residual stream behind some blocks, counted from 1, of a pass that is made meanwhile."""
@@ -310,7 +342,7 @@ def write_unit(folder: Path, router: Router, settings: Settings) -> None:
     weights = {name: value.contiguous().cpu() for name, value in router.state_dict().items()}
     save_file(weights, folder / WEIGHTS)
     about: dict[str, Any] = {"format": FORMAT, "weights": router.weights}
-    about |= asdict(settings) | {"width": router.width}
+    about |= asdict(settings) | {"shape": asdict(router.shape)}
     (folder / ABOUT).write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
 
 
@@ -325,10 +357,9 @@ def read_unit(folder: Path) -> tuple[Router, Settings]:
         about = json.loads((folder / ABOUT).read_text(encoding="utf-8"))
         if about["format"] != FORMAT:
             raise DataError(f"{folder}: a unit of format {about['format']}; train it again")
-        router = Router(about["width"])
+        router = Router(Shape(**about["shape"]))
         router.load_state_dict(load_file(folder / WEIGHTS))
-        layers = Layers(**about["layers"])
-        settings = Settings(about["base"], about["origin"], layers, about["threshold"])
+        settings = Settings(about["base"], about["origin"], about["threshold"])
     except (OSError, ValueError, LookupError, TypeError, RuntimeError) as error:
         line = (str(error).splitlines() or [""])[0]
         raise DataError(

@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
 from curta.hybrid.unit.arithmetic import MOST_DIGITS
-from curta.hybrid.unit.features import Features, Part
+from curta.hybrid.unit.features import Features
 from curta.hybrid.unit.model import UnitModel
 from curta.hybrid.unit.numbers import Number, Span
 from curta.hybrid.unit.questions import Question
@@ -32,20 +32,17 @@ FILE = "regressor.safetensors"
 
 
 class Regressor(nn.Module):
-    """Two layers, from the stream at the last token to the digits of both operands.
-
-    layer: behind which block the stream is read
+    """Two layers, from the stream at the last token, behind the block where a router's rows are
+    read, to the digits of both operands.
     """
 
     mean: Tensor
     scale: Tensor
-    layer: Tensor
 
-    def __init__(self, width: int, layer: int = 0, hidden: int = 40) -> None:
+    def __init__(self, width: int, hidden: int = 40) -> None:
         super().__init__()
         self.register_buffer("mean", torch.zeros(width))
         self.register_buffer("scale", torch.ones(width))
-        self.register_buffer("layer", torch.tensor(layer))
         self.network = nn.Sequential(
             nn.Linear(width, hidden), nn.GELU(), nn.Linear(hidden, 2 * SLOTS * 10)
         )
@@ -76,29 +73,18 @@ def number(said: Sequence[int]) -> Number:
     return Number(digits.lstrip("0") or "0", BEHIND, said[0] == 1)
 
 
-def train(training: Part, validation: Part, *, epochs: int = 60, seed: int = 0) -> Regressor:
-    """One for each layer; the one that says most digits of validation rightly."""
-    found: list[tuple[float, Regressor]] = []
-    for layer in training[0].layers:
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(seed)
-            regressor = fitted(*pairs(*training, layer), layer, epochs)
-        text, digits = pairs(*validation, layer)
-        right = (regressor(text).argmax(-1) == digits).float().mean().item()
-        found.append((right, regressor))
-    return max(found, key=lambda each: each[0])[1]
-
-
-def pairs(features: Features, questions: Sequence[Question], layer: int) -> tuple[Tensor, Tensor]:
-    """What is read, and what should be said, of the questions that have operands."""
+def train(features: Features, questions: Sequence[Question], *, seed: int = 0) -> Regressor:
+    """One that reads the last token's stream, of the questions that have operands."""
     at = [row for row, question in enumerate(questions) if question.operands]
     digits = [[slots(span.number) for span in questions[row].operands] for row in at]
-    return features.text[at, features.layers.index(layer)].float(), torch.tensor(digits)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        return fitted(features.text[at].float(), torch.tensor(digits))
 
 
-def fitted(text: Tensor, digits: Tensor, layer: int, epochs: int) -> Regressor:
+def fitted(text: Tensor, digits: Tensor, epochs: int = 60) -> Regressor:
     """Gradient descent on the cross entropy of all digits."""
-    regressor = Regressor(text.shape[1], layer)
+    regressor = Regressor(text.shape[1])
     regressor.mean.copy_(text.mean(0))
     regressor.scale.copy_(1 / (text.std(0) + 1e-3))
     optimiser = torch.optim.AdamW(regressor.parameters(), 3e-3, weight_decay=0.05)
@@ -139,11 +125,9 @@ class RegressingUnit(UnitModel):  # type: ignore[no-untyped-call]
         model.regressor.to(model.device)
         return model
 
-    def layers_read(self) -> set[int]:
-        return super().layers_read() | {int(self.regressor.layer)}
-
     def operands(
         self, decided: Decision, spans: Sequence[Span], read: dict[int, Tensor]
     ) -> tuple[Number, Number]:
         """Not those of the text."""
-        return self.regressor.numbers(read[int(self.regressor.layer)])
+        assert self.router is not None
+        return self.regressor.numbers(read[self.router.shape.leave])

@@ -1,16 +1,23 @@
-"""The router: a linear map that reads a frozen model's residual stream, and what it decides.
+"""The router: rows of its own behind a text, in which a frozen model is asked what to compute.
 
-It is given the residual at the last token of a text, and of each number at its last token and at
-the one behind it. It says what is to be done (one of four operations, or nothing), and what part
-each number plays in it. Which of a text's numbers are the operands is so a matter of *where* they
-stand; what they are is read from the tokens, never from the residual.
+A few vectors are appended to a text and go through blocks of the same language model, which stay as
+they are. They attend to the keys and values that the model has kept of the text, and to the rows
+before them; no token attends to them, and what they leave behind is thrown away, so the text's own
+pass is what it was. Behind the last of these blocks, small maps read what the rows became.
 
-    operation = A [text, first number, last number]         of nothing, +, -, *, /: the largest
-    part      = B [text, +-text, number, order]             of none, first, second, decimals
-    it fires if 1 - operation[nothing] is at least the threshold and there are two numbers
+    x      = begin                                      for each row, behind block `enter`
+    x      = x + s v[block, row] + s B (A norm(x) + c)  before each block; A, B, c: every third
+    x      = block(x, keys and values of the text and of the rows before)
+    action = O [norm(x) of the last row, how many numbers there are]    of nothing, +, -, *, /
+             + L [text, first number, last number]
+    number = (U norm(x) of the first row) . (V [number, the token behind it, order])
+             of a text's numbers: the first operand, the second, that of decimals (or none is)
+    it fires if the logit of an operation, whichever, is at least the threshold
 
-The second copy of the text has its sign turned at the last number, so that a text can say that the
-order is the other way round. A and B are solved for, not descended to (`training`).
+`begin` is the mean of what the model has at the last token of a text, s its root mean square. L
+reads the text's own pass: behind block `leave` at the last token, and behind the first and the last
+number. Which numbers are the operands is so a matter of *where* they stand; what they are is read
+from the tokens, never from a vector.
 """
 
 from __future__ import annotations
@@ -19,9 +26,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from itertools import permutations
+from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.nn.functional import one_hot, rms_norm
+from transformers import DynamicCache
 
 from curta.hybrid.unit.arithmetic import Operation
 from curta.hybrid.unit.numbers import Number, Span
@@ -34,6 +44,15 @@ MOST_NUMBERS = 12
 ORDER = 4
 """Features of where a number stands among the others."""
 
+COUNTS = 4
+"""Two numbers, three, four, or more are told apart."""
+
+APART = 3
+"""Before every third block what is added to rows depends on what they are."""
+
+FAR = 1e4
+"""What a score of a number that is not there is below all others."""
+
 
 class Role(IntEnum):
     """What a number can be: nothing, one of the operands, or how many decimals to say."""
@@ -45,29 +64,80 @@ class Role(IntEnum):
 
 
 @dataclass(frozen=True)
-class Layers:
-    """Behind which blocks of the language model the residual stream is read.
+class Shape:
+    """Of a router. Blocks are counted from 1, and what is read is read behind them.
 
-    text:    at the last token
-    numbers: at the last token of each number, and at the one behind it
+    width:    of the residual stream
+    enter:    the block behind which rows begin
+    leave:    the block behind which rows are read
+    numbers:  the block behind which numbers are read
+    rows:     how many there are
+    pointing: numbers in which a row and a number are compared
     """
 
-    text: int
+    width: int
+    enter: int
+    leave: int
     numbers: int
+    rows: int = 2
+    pointing: int = 3
+
+    @classmethod
+    def of(cls, config: Any) -> Shape:
+        """Of a router for a language model: neither its first blocks nor its last ones."""
+        blocks = config.num_hidden_layers
+        enter, leave, numbers = (max(1, round(blocks * part / 30)) for part in (8, 26, 19))
+        return cls(config.hidden_size, enter, leave, numbers)
 
 
 @dataclass(frozen=True)
 class Readings:
-    """What a router is given of some texts; what belongs to numbers is text by text.
+    """What a router is given of some texts.
 
-    text:    [texts, width]
-    numbers: [numbers, 2 * width]: at its last token, and behind it
-    counts:  how many numbers each text has
+    memory:   keys and values [texts, heads, tokens, size] of each block that rows go through
+    there:    which of these tokens are of the text [texts, tokens]
+    position: of the first row [texts]
+    text:     at the last token [texts, width]
+    numbers:  [texts, most, 2 * width]: at the last token of each number, and behind it
+    counts:   how many numbers each text has
     """
 
+    memory: Sequence[tuple[Tensor, Tensor]]
+    there: Tensor
+    position: Tensor
     text: Tensor
     numbers: Tensor
     counts: Sequence[int]
+
+    def to(self, model: Any) -> Readings:
+        """The same where a model is, memory as the model's own numbers."""
+        kind = model.device, model.dtype
+        memory = [(keys.to(*kind), values.to(*kind)) for keys, values in self.memory]
+        there, position, text, numbers = (
+            each.to(model.device) for each in (self.there, self.position, self.text, self.numbers)
+        )
+        return Readings(memory, there, position, text, numbers, self.counts)
+
+    def ends(self) -> Tensor:
+        """What L is given [texts, 3 * width]: of the text, its first and its last number."""
+        rows = torch.arange(len(self.text), device=self.text.device)
+        last = torch.tensor(self.counts, device=rows.device) - 1
+        behind = self.numbers[..., self.text.shape[1] :]
+        return torch.cat([self.text, behind[:, 0], behind[rows, last]], dim=1).float()
+
+
+@dataclass(frozen=True)
+class Scores:
+    """What a router makes of some texts, as logarithms.
+
+    operations: [texts, 5]
+    operands:   [texts, 2, most]: of each number to be the first, the second
+    places:     [texts, 1 + most]: that no number is one of decimals, or which one is
+    """
+
+    operations: Tensor
+    operands: Tensor
+    places: Tensor
 
 
 @dataclass(frozen=True)
@@ -77,13 +147,13 @@ class Decision:
     operation: nothing, if it does not fire
     operands:  which of the numbers are the first and the second
     places:    which of them is a number of decimals, if one is
-    certainty: how sure it is that there is something to compute; about 0 to 1
+    certainty: how sure it is that there is something to compute, as a logit
     """
 
     operation: Operation | None
     operands: tuple[int, int] | None = None
     places: int | None = None
-    certainty: float = 0.0
+    certainty: float = -FAR
 
 
 @dataclass(frozen=True)
@@ -109,94 +179,153 @@ class Route:
 
 
 class Router(nn.Module):
-    """See above. What is read is brought to mean 0 and deviation 1 by what training texts had.
+    """See above; `added` is v, `read` A, `bias` c, `written` B, `operation` O and `linear` L."""
 
-    width: of the residual stream
-    """
-
-    text_mean: Tensor
-    text_scale: Tensor
+    begin: Tensor
+    scale: Tensor
     number_mean: Tensor
     number_scale: Tensor
 
-    def __init__(self, width: int) -> None:
+    def __init__(self, shape: Shape) -> None:
         super().__init__()
-        self.width = width
-        for name, size in (("text", width), ("number", 2 * width)):
-            self.register_buffer(f"{name}_mean", torch.zeros(size))
-            self.register_buffer(f"{name}_scale", torch.ones(size))
-        self.operation = nn.Linear(5 * width, len(OPERATIONS))
-        self.part = nn.Linear(4 * width + ORDER, 4)
+        self.shape = shape
+        width, blocks = shape.width, shape.leave - shape.enter
+        for name, size in (("begin", (width,)), ("number_mean", (2 * width,))):
+            self.register_buffer(name, torch.zeros(size))
+        for name in ("scale", "number_scale"):
+            self.register_buffer(name, torch.ones(()))
+        self.added = nn.Parameter(torch.zeros(blocks, shape.rows, width))
+        nn.init.normal_(self.added[0], std=0.1)
+        turned = len(range(0, blocks, APART))
+        self.read = nn.Parameter(torch.randn(turned, width) / width**0.5)
+        self.bias = nn.Parameter(torch.zeros(turned))
+        self.written = nn.Parameter(torch.zeros(turned, width))
+        self.operation = nn.Linear(width + COUNTS, len(OPERATIONS))
+        self.linear = nn.Linear(3 * width, len(OPERATIONS)).requires_grad_(False)
+        nn.init.zeros_(self.linear.weight)
+        nn.init.zeros_(self.linear.bias)
+        self.asking = nn.Parameter(torch.randn(3, width, shape.pointing) / width**0.5)
+        self.naming = nn.Linear(2 * width + ORDER, shape.pointing, bias=False)
+        self.no_places = nn.Parameter(torch.zeros(()))
 
     @property
     def weights(self) -> int:
         """How many are trained, or measured in training."""
         return sum(each.numel() for each in self.state_dict().values())
 
-    def standardise(self, readings: Readings) -> None:
-        """Measure mean and deviation."""
-        for name, rows in (("text", readings.text), ("number", readings.numbers)):
-            getattr(self, f"{name}_mean").copy_(rows.float().mean(0))
-            getattr(self, f"{name}_scale").copy_(1 / (rows.float().std(0) + 1e-3))
+    def measure(self, text: Tensor, numbers: Tensor) -> None:
+        """Where rows begin, and what numbers look like, from those of training.
 
-    def inputs(self, readings: Readings) -> tuple[Tensor, Tensor]:
-        """What A is given [texts, 5 * width], and B [numbers, 4 * width + ORDER]."""
-        text = (readings.text.float() - self.text_mean) * self.text_scale
+        text:    the stream at the last token, behind block `enter` [texts, width]
+        numbers: as in readings, of all texts [numbers, 2 * width]
+        """
+        self.begin.copy_(text.float().mean(0))
+        self.scale.copy_(self.begin.square().mean().sqrt())
+        self.number_mean.copy_(numbers.float().mean(0))
+        self.number_scale.copy_(1 / numbers.float().std(0).mean())
+
+    def forward(self, decoder: Any, readings: Readings) -> Scores:
+        """What rows say of each text.
+
+        decoder: that of the language model, with `layers` and `rotary_emb`
+        """
+        device, width = readings.there.device, self.shape.width
+        states = rms_norm(self.states(decoder, readings).float(), (width,))
+        most, counts = readings.numbers.shape[1], torch.tensor(readings.counts, device=device)
+        several = one_hot((counts - 2).clamp(0, COUNTS - 1), COUNTS).float()
+        operations = self.operation(torch.cat([states[:, -1], several], dim=1))
+        operations = operations + self.linear(readings.ends())
+        order = torch.stack([standing(count, most) for count in readings.counts]).to(device)
         numbers = (readings.numbers.float() - self.number_mean) * self.number_scale
-        counts = torch.tensor(readings.counts, device=text.device)
-        owner = torch.arange(len(counts), device=text.device).repeat_interleave(counts)
-        order = torch.cat([standing(count) for count in readings.counts]).to(text.device)
-        first, last = (
-            numbers.new_zeros(len(text), numbers.shape[1]).index_add(0, owner, numbers * is_it)
-            for is_it in (order[:, :1], order[:, 1:2])
-        )
-        turned = text[owner] * (order[:, :1] - order[:, 1:2])
-        return (
-            torch.cat([text, first, last], dim=1),
-            torch.cat([text[owner], turned, numbers, order], dim=1),
+        named = self.naming(torch.cat([numbers, order], dim=2))
+        asked = torch.einsum("td,adp->tap", states[:, 0], self.asking)
+        scores = torch.einsum("tap,tnp->tan", asked, named)
+        absent = torch.arange(most, device=device) >= counts[:, None]
+        scores = scores.masked_fill(absent[:, None], -FAR)
+        places = torch.cat([self.no_places.expand(len(scores), 1), scores[:, 2]], dim=1)
+        return Scores(
+            operations.log_softmax(-1), scores[:, :2].log_softmax(-1), places.log_softmax(-1)
         )
 
-    def forward(self, readings: Readings) -> tuple[Tensor, Tensor]:
-        """Scores of operations [texts, 5], and of parts [numbers, 4]."""
-        of_text, of_numbers = self.inputs(readings)
-        return self.operation(of_text), self.part(of_numbers)
+    def states(self, decoder: Any, readings: Readings) -> Tensor:
+        """What rows became [texts, rows, width]."""
+        shape, there = self.shape, readings.there
+        rows = torch.ones(len(there), shape.rows, dtype=torch.bool, device=there.device)
+        seen = torch.cat([there, rows], dim=1)[:, None, None]
+        seen = seen & torch.ones_like(seen[0, 0]).expand(shape.rows, -1).tril(there.shape[1])
+        kind = readings.memory[0][0].dtype
+        mask = torch.zeros(seen.shape, dtype=kind, device=there.device)
+        mask = mask.masked_fill(~seen, torch.finfo(kind).min)
+        positions = readings.position[:, None] + torch.arange(shape.rows, device=there.device)
+        stream = self.begin.to(kind).expand(len(there), shape.rows, -1)
+        angles, cache = decoder.rotary_emb(stream, positions), DynamicCache()
+        for step, (keys, values) in enumerate(readings.memory):
+            cache.update(keys, values, shape.enter + step)
+            stream = decoder.layers[shape.enter + step](
+                stream + self.change(step, stream), attention_mask=mask, position_ids=positions,
+                past_key_values=cache, position_embeddings=angles,
+            )  # fmt: skip
+        return stream
+
+    def change(self, step: int, stream: Tensor) -> Tensor:
+        """What is added to rows before a block."""
+        change = self.added[step]
+        if step % APART == 0:
+            at = step // APART
+            read = rms_norm(stream.float(), (self.shape.width,)) @ self.read[at] + self.bias[at]
+            change = change + read[..., None] * self.written[at]
+        return (self.scale * change).to(stream.dtype)
 
     @torch.no_grad()
-    def decide(self, readings: Readings, threshold: float) -> list[Decision]:
+    def decide(self, decoder: Any, readings: Readings, threshold: float) -> list[Decision]:
         """What is to be done about each text."""
-        operations, parts = (scores.cpu() for scores in self(readings))
-        own = parts.split(list(readings.counts))
-        return [decision(*both, threshold) for both in zip(operations, own, strict=True)]
+        scores = self(decoder, readings)
+        each = zip(
+            scores.operations.cpu(), scores.operands.cpu(), scores.places.cpu(), readings.counts,
+            strict=True,
+        )  # fmt: skip
+        return [decision(*of_text, threshold) for of_text in each]
 
 
-def beside(span: Span, last: int) -> tuple[int, int]:
-    """Where a number is read: at its last token and at the one behind it, if there is one."""
-    return span.end - 1, min(span.end, last)
+def of_numbers(stream: Tensor, spans: Sequence[Span], last: int, begin: int = 0) -> Tensor:
+    """The stream [numbers, 2 * width] at each number's last token and at the one behind it.
+
+    last:  the text's last token, behind which nothing is read
+    begin: the token that the stream begins with
+    """
+    ends = [(span.end - 1, min(span.end, last)) for span in spans]
+    return stream[torch.tensor(ends, dtype=torch.long).reshape(-1, 2) - begin].flatten(1)
 
 
-def standing(count: int) -> Tensor:
+def standing(count: int, most: int) -> Tensor:
     """Of each of so many numbers: is it the first, the last, one between; are there only two."""
-    first, last = torch.zeros(count), torch.zeros(count)
-    first[:1], last[-1:] = 1, 1
-    between = 1 - torch.maximum(first, last)
-    return torch.stack([first, last, between, torch.full((count,), float(count == 2))], dim=1)
+    first, last, between, two = (torch.zeros(most) for _ in range(ORDER))
+    first[:1], last[count - 1 : count], between[1 : count - 1] = 1, 1, 1
+    two[:count] = count == 2
+    return torch.stack([first, last, between, two], dim=1)
 
 
-def decision(operations: Tensor, parts: Tensor, threshold: float) -> Decision:
-    """From scores: the best pair of operands, if it fires at all."""
-    certainty = 1 - operations[0].item()
-    if len(parts) < 2 or certainty < threshold:
+def padded(numbers: Sequence[Tensor]) -> Tensor:
+    """The numbers of several texts [texts, most, ...], zeros behind them."""
+    return nn.utils.rnn.pad_sequence(list(numbers), batch_first=True)
+
+
+def decision(
+    operations: Tensor, operands: Tensor, places: Tensor, count: int, threshold: float
+) -> Decision:
+    """From the scores of one text: the best pair of operands, if it fires at all."""
+    certainty = float(operations[1:].logsumexp(0) - operations[0])
+    if count < 2 or certainty < threshold:
         return Decision(None, certainty=certainty)
     operation = OPERATIONS[1 + int(operations[1:].argmax())]
-    scores = parts - parts[:, Role.NONE, None]
     first, second = max(
-        permutations(range(len(parts)), 2),
-        key=lambda pair: float(scores[pair[0], Role.FIRST] + scores[pair[1], Role.SECOND]),
+        permutations(range(count), 2),
+        key=lambda pair: float(operands[0, pair[0]] + operands[1, pair[1]]),
     )
-    left = [at for at in range(len(parts)) if at not in (first, second)]
-    places = max(left, key=lambda at: float(parts[at, Role.PLACES]), default=None)
-    if operation is not Operation.DIVISION or (
-        places is not None and parts[places].argmax() != Role.PLACES
+    left = [at for at in range(count) if at not in (first, second)]
+    decimals = max(left, key=lambda at: float(places[1 + at]), default=None)
+    if decimals is not None and (
+        operation is not Operation.DIVISION or places[1 + decimals] < places[0]
     ):
-        places = None
-    return Decision(operation, (first, second), places, certainty)
+        decimals = None
+    return Decision(operation, (first, second), decimals, certainty)

@@ -1,85 +1,37 @@
-"""Training a router on kept features: a linear system, so there is nothing to descend, and no seed.
+"""Training a router: descent on what its rows should say of texts that were read once.
 
-    W = (X'X + penalty)^-1 X'Y       X: what is read, and 1; Y: 1 for what is right, 0 for the rest
+    L    = (X'X + penalty)^-1 X'Y     X: what it is given, of mean 0 and deviation 1, Y: answers
+    loss = -log p(operation, or that there is none)
+           - log p(operands) - log p(which number is one of decimals, of a quotient) / 2
 
-Every pair of layers and every penalty is solved; the one with the least squared error on validation
-wordings, which no training text has, stays. The threshold is the least with which false routes of
-validation are as few as asked for.
+The operands of a sum or a product may come in either order. The threshold is the least with which
+as few of validation's wordings fire falsely as asked for; no text of training has these.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+import random
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import product
+from typing import Any
 
 import torch
-from torch import Tensor, nn
-from torch.nn.functional import one_hot
+from torch import Tensor
+from torch.nn.functional import nll_loss, one_hot
+from torch.nn.utils import clip_grad_norm_
 
 from curta.hybrid.unit.arithmetic import Operation
 from curta.hybrid.unit.config import RouterTraining
-from curta.hybrid.unit.features import Features, Label
-from curta.hybrid.unit.router import OPERATIONS, Decision, Layers, Readings, Role, Router
+from curta.hybrid.unit.features import Features, Label, Part, label
+from curta.hybrid.unit.router import FAR, OPERATIONS, Decision, Role, Router, Scores, Shape
 
+EITHER_WAY = (Operation.ADDITION, Operation.MULTIPLICATION)
+WARM = 20
+"""Steps until the rate is reached."""
 
-def systems(
-    router: Router, readings: Readings, labels: Sequence[Label]
-) -> list[tuple[Tensor, Tensor, nn.Linear]]:
-    """What each map is given and should give; parts count where there is an operation."""
-    of_text, of_numbers = router.inputs(readings)
-    operations = torch.tensor([each.operation for each in labels])
-    parts = torch.tensor([part for each in labels for part in each.parts])
-    asking = (operations > 0).repeat_interleave(torch.tensor(readings.counts))
-    return [
-        (of_text, one_hot(operations, len(OPERATIONS)).float(), router.operation),
-        (of_numbers[asking], one_hot(parts[asking], 4).float(), router.part),
-    ]
-
-
-@torch.no_grad()
-def solved(given: Tensor, wanted: Tensor, penalty: float, into: nn.Linear) -> None:
-    """The linear map with the least squared error and penalty."""
-    with_one = torch.cat([given, torch.ones(len(given), 1)], dim=1).double()
-    system = with_one.T @ with_one
-    system.diagonal().add_(penalty)
-    weights = torch.linalg.solve(system, with_one.T @ wanted.double()).float()
-    into.weight.copy_(weights[:-1].T)
-    into.bias.copy_(weights[-1])
-
-
-def trained(readings: Readings, labels: Sequence[Label], penalty: float) -> Router:
-    """One router."""
-    router = Router(readings.text.shape[1])
-    router.standardise(readings)
-    for given, wanted, into in systems(router, readings, labels):
-        solved(given, wanted, penalty, into)
-    return router.eval()
-
-
-@torch.no_grad()
-def error(router: Router, readings: Readings, labels: Sequence[Label]) -> float:
-    """The squared error of both maps, on average."""
-    return sum(
-        float(((into(given) - wanted) ** 2).sum(1).mean())
-        for given, wanted, into in systems(router, readings, labels)
-    )
-
-
-def pairs(layers: Sequence[int]) -> list[Layers]:
-    """What might be read: the text in the later half, numbers not behind it."""
-    late = layers[len(layers) // 2 :]
-    return [Layers(text, numbers) for text, numbers in product(late, layers) if numbers <= text]
-
-
-def threshold(decisions: Sequence[Decision], labels: Sequence[Label], share: float) -> float:
-    """The least with which no more than this share of the texts without an operation fires."""
-    both = zip(decisions, labels, strict=True)
-    fired = [each.certainty for each, label in both if not label.operation and each.operation]
-    others = sorted(fired, reverse=True)
-    allowed = int(share * sum(label.operation == 0 for label in labels))
-    return max(0.0, math.nextafter(others[allowed], 2.0)) if len(others) > allowed else 0.0
+SURE = 8
+"""What is solved for is 1 for what is asked, 0 for the rest; as logits these are so far apart."""
 
 
 @dataclass(frozen=True)
@@ -87,41 +39,142 @@ class Trained:
     """A router, how it is to be used, and how it did on validation.
 
     right: share of validation texts with an operation that are routed rightly in all
-    false: share of the others that fire
+    false: share of those with nothing to compute that fire
     """
 
     router: Router
-    layers: Layers
     threshold: float
     right: float
     false: float
 
 
 def train(
-    training: tuple[Features, Sequence[Label]],
-    validation: tuple[Features, Sequence[Label]],
-    config: RouterTraining,
-) -> Trained:
-    """Choose layers and penalty, then a threshold."""
-    tried: list[tuple[float, Router, Layers]] = []
-    for pair in pairs(training[0].layers):
-        ours, others = ((kept.readings(pair), labels) for kept, labels in (training, validation))
-        for penalty in config.penalties:
-            router = trained(*ours, penalty)
-            tried.append((error(router, *others), router, pair))
-    _, router, layers = min(tried, key=lambda each: each[0])
-    readings, labels = validation[0].readings(layers), validation[1]
-    limit = threshold(router.decide(readings, -math.inf), labels, config.false_routes)
-    right, false = judged(router.decide(readings, limit), labels)
-    return Trained(router, layers, limit, right, false)
+    base: Any, training: Part, validation: Part, config: RouterTraining, *,
+    on_progress: Callable[[str, float, float], None] = lambda what, done, total: None,
+) -> Trained:  # fmt: skip
+    """Descend, then choose a threshold."""
+    with torch.random.fork_rng():
+        torch.manual_seed(config.training_seed)
+        router = fitted(base, training, config, on_progress=on_progress)
+    features, asked = validation
+    labels, kinds = [label(one) for one in asked], [one.wording.kind for one in asked]
+    decisions = decided(router, base, features, -math.inf)
+    limit = max(
+        threshold([each for each, kind in zip(decisions, kinds, strict=True) if kind == of], share)
+        for of, share in (("others", config.false_routes), ("beyond", config.false_beyond))
+    )
+    firing = [each if each.certainty >= limit else Decision(None) for each in decisions]
+    right = [agrees(*both) for both in zip(firing, labels, strict=True) if both[1].operation]
+    false = [bool(each.operation) for each, kind in zip(firing, kinds, strict=True)
+             if kind == "others"]  # fmt: skip
+    return Trained(router, limit, sum(right) / max(1, len(right)), sum(false) / max(1, len(false)))
 
 
-def judged(decisions: Sequence[Decision], labels: Sequence[Label]) -> tuple[float, float]:
-    """The share of texts with an operation that are routed rightly, of the others that fire."""
-    both = list(zip(decisions, labels, strict=True))
-    right = [agrees(each, label) for each, label in both if label.operation]
-    false = [each.operation is not None for each, label in both if not label.operation]
-    return sum(right) / max(1, len(right)), sum(false) / max(1, len(false))
+def fitted(
+    base: Any, training: Part, config: RouterTraining, *,
+    on_progress: Callable[[str, float, float], None],
+) -> Router:  # fmt: skip
+    """Gradient descent (AdamW, a rate that falls as a cosine does)."""
+    features, labels = training[0], [label(one) for one in training[1]]
+    decoder, device = base.get_decoder(), base.device
+    drawn = random.Random(config.training_seed)
+    router = Router(Shape.of(base.config.get_text_config())).to(device)
+    router.measure(features.begin.to(device), torch.cat(list(features.numbers)).to(device))
+    batches = [each for _ in range(config.epochs) for each in shuffled(features, config, drawn)]
+    learning = [each for each in router.parameters() if each.requires_grad]
+    optimiser = torch.optim.AdamW(learning, config.rate, betas=(0.9, 0.98))
+    schedule = torch.optim.lr_scheduler.LambdaLR(
+        optimiser,
+        lambda step: min(1, (step + 1) / WARM) * (1 + math.cos(math.pi * step / len(batches))) / 2,
+    )
+    for step, texts in enumerate(batches):
+        scores = router(decoder, features.readings(texts).to(base))
+        optimiser.zero_grad()
+        torch.autograd.backward(loss(scores, [labels[at] for at in texts]))
+        clip_grad_norm_(router.parameters(), 1.0)
+        optimiser.step()
+        schedule.step()
+        on_progress("steps", step + 1, len(batches))
+    return solved(router, features, labels, config.penalty).eval()
+
+
+@torch.no_grad()
+def solved(router: Router, features: Features, labels: Sequence[Label], penalty: float) -> Router:
+    """With L, which is added to what rows were taught without it: they err in different places."""
+    texts = [at for at, numbers in enumerate(features.numbers) if len(numbers) > 1]
+    behind = [features.numbers[at][[0, -1], features.text.shape[1] :].flatten() for at in texts]
+    ends = torch.cat([features.text[texts], torch.stack(behind)], dim=1).double()
+    mean, scale = ends.mean(0), 1 / (ends.std(0) + 1e-3)
+    given = torch.cat([(ends - mean) * scale, torch.ones(len(ends), 1)], dim=1)
+    wanted = one_hot(torch.tensor([labels[at].operation for at in texts]), len(OPERATIONS)).double()
+    system = given.T @ given
+    system.diagonal().add_(penalty)
+    weights = SURE * torch.linalg.solve(system, given.T @ wanted).T
+    slopes = weights[:, :-1] * scale
+    router.linear.weight.copy_(slopes)
+    router.linear.bias.copy_(weights[:, -1] - slopes @ mean)
+    return router
+
+
+def shuffled(
+    features: Features, config: RouterTraining, drawn: random.Random
+) -> Iterator[list[int]]:
+    """All texts once, in random batches of texts that are about as long."""
+    order = drawn.sample(range(len(features.memory)), len(features.memory))
+    batches = []
+    for begin in range(0, len(order), 8 * config.batch):
+        near = sorted(
+            order[begin : begin + 8 * config.batch], key=lambda at: features.memory[at].shape[3]
+        )
+        batches += [near[at : at + config.batch] for at in range(0, len(near), config.batch)]
+    drawn.shuffle(batches)
+    yield from batches
+
+
+def loss(scores: Scores, labels: Sequence[Label]) -> Tensor:
+    """See above."""
+    operations = torch.tensor([each.operation for each in labels], device=scores.places.device)
+    found = nll_loss(scores.operations, operations)
+    operands, places = [], []
+    for row, each in enumerate(labels):
+        if each.operation:
+            operation = OPERATIONS[each.operation]
+            first, second = each.parts.index(Role.FIRST), each.parts.index(Role.SECOND)
+            of_first, of_second = scores.operands[row]
+            straight = of_first[first] + of_second[second]
+            turned = of_first[second] + of_second[first]
+            is_either = operation in EITHER_WAY
+            operands.append(torch.logaddexp(straight, turned) if is_either else straight)
+            if operation is Operation.DIVISION:
+                at = each.parts.index(Role.PLACES) + 1 if Role.PLACES in each.parts else 0
+                places.append(scores.places[row, at])
+    if operands:
+        found = found - torch.stack(operands).mean()
+    if places:
+        found = found - torch.stack(places).mean() / 2
+    return found
+
+
+def decided(
+    router: Router, base: Any, features: Features, threshold: float, batch: int = 32
+) -> list[Decision]:
+    """About texts that were read, those of like length together."""
+    found: dict[int, Decision] = {}
+    order = sorted(range(len(features.memory)), key=lambda at: features.memory[at].shape[3])
+    for begin in range(0, len(order), batch):
+        texts = order[begin : begin + batch]
+        readings = features.readings(texts).to(base)
+        decisions = router.decide(base.get_decoder(), readings, threshold)
+        found |= zip(texts, decisions, strict=True)
+    return [found[at] for at in range(len(order))]
+
+
+def threshold(decisions: Sequence[Decision], share: float) -> float:
+    """The least with which no more than this share of texts fires, none of which should."""
+    fired = [each.certainty for each in decisions if each.operation]
+    others = sorted(fired, reverse=True)
+    allowed = int(share * len(decisions))
+    return math.nextafter(others[allowed], math.inf) if len(others) > allowed else -FAR
 
 
 def agrees(decision: Decision, label: Label) -> bool:
@@ -129,7 +182,7 @@ def agrees(decision: Decision, label: Label) -> bool:
     if decision.operation is not OPERATIONS[label.operation] or decision.operands is None:
         return False
     wanted = label.parts.index(Role.FIRST), label.parts.index(Role.SECOND)
-    either_way = decision.operation in (Operation.ADDITION, Operation.MULTIPLICATION)
+    either_way = decision.operation in EITHER_WAY
     places = label.parts.index(Role.PLACES) if Role.PLACES in label.parts else None
     same = decision.operands == wanted or (either_way and decision.operands == wanted[::-1])
     return same and decision.places == places
