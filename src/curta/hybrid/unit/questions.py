@@ -108,8 +108,11 @@ def splits(count: int, seed: str) -> list[Split]:
 
 
 def questions(split: Split, kind: Kind, count: int, seed: int | str) -> Iterator[Question]:
-    """So many, of every wording of a kind and split as many as of the others."""
+    """So many, of every wording of a kind and split as many as of the others; of fewer than there
+    are, some of each file.
+    """
     among = [one for one in wordings() if one.kind == kind and one.split == split]
+    random.Random(SPLIT_SEED).shuffle(among)
     for number in range(count):
         wording = among[number % len(among)]
         yield question(wording, random.Random(f"{seed} {kind} {wording.name} {number}"))
