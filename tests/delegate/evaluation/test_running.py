@@ -178,7 +178,7 @@ def test_which_systems_there_are(tmp_path: Path) -> None:
     ("given", "why"),
     [
         ({"backends": ["gpu"]}, "--backend gpu: there are exact, machine"),
-        ({"formats": ["json"]}, "--format json: there are inline, prompted, own"),
+        ({"formats": ["json"]}, "--format json: there are inline, prompted, own, equations"),
         ({"adapters": ["nowhere"]}, "--adapter nowhere: nowhere holds no adapter"),
         ({"inline": ["a=nowhere"]}, "--inline a=nowhere: nowhere holds no adapter"),
     ],

@@ -22,6 +22,7 @@ import torch
 from curta.delegate.calculator import Calculator
 from curta.delegate.given_up import is_given_up
 from curta.delegate.interception.generator import CalcGenerator
+from curta.delegate.interception.protocol import FormatName
 from curta.delegate.tools import Answer
 from tests.support.served import NAME, server
 from tests.support.tiny_language_models import Push, PushTools, model, tokenizer, tools_tokenizer
@@ -432,8 +433,9 @@ def test_what_is_wrong_is_named(free: Any, given: Any, parameter: str, said: str
     assert raised.value.param == parameter
 
 
-def test_a_model_that_was_taught_one_way_knows_no_others() -> None:
-    writes = CalcGenerator(model(FAMILY), tools_tokenizer(), format="inline")
+@pytest.mark.parametrize("format", ["inline", "equations"])
+def test_a_model_that_calls_the_calculator_alone_knows_no_others(format: FormatName) -> None:
+    writes = CalcGenerator(model(FAMILY), tools_tokenizer(), format=format)
     with (
         server(writes=writes, batch=1) as serving,
         pytest.raises(openai.BadRequestError, match="--format prompted"),

@@ -30,7 +30,8 @@ class Options(AsJson):
     inline:    an adapter trained with --no-calls; calls are not intercepted
     untrained: the model without adapter and calls, too
     backend:   who computes calls: exact, machine
-    format:    how calls are written, a system for each: inline, prompted, own (as fits the model)
+    format:    how calls are written, a system for each: inline, prompted, own, equations (as
+               fits the model)
     suite:     what is asked: templates (kinds that training does not have), trained (those that it
                has, drawn anew), gsm8k, svamp
     batch:     questions in a pass

@@ -76,21 +76,24 @@ Event = TextDelta | CallStarted | CallWritten | CallResult | CallRejected
 
 def written(events: Sequence[Event], protocol: Protocol) -> str:
     """What events say, calls of the calculator as another protocol has them. One that is answered
-    behind its turn is a line where the answer is.
+    behind its turn is a line where the answer is; one that nothing opened, a calculation in the
+    model's own words, stays as it is.
     """
-    said, noted = "", 0
+    said, noted, begun = "", 0, False
     for event, following in zip_longest(events, events[1:]):
         if isinstance(event, CallWritten):
             noted += 1
         elif isinstance(event, CallStarted):
             said += "" if isinstance(following, CallWritten) else protocol.open
+            begun = True
         elif isinstance(event, TextDelta) or (ending := ended(event, protocol)) is None:
             said += event.text
         elif noted:
             noted -= 1
             said += f"\n{protocol.open}{ending}\n"
         else:
-            said += ending
+            said += ending if begun else event.text
+            begun = False
     return said
 
 

@@ -3,6 +3,7 @@
     inline    `87*24 is <<calc: 87*24>> = 2088`, as an adapter has taught it
     prompted  the same, explained in a system text with examples
     own       as the model's chat template has calls and answers (`template`)
+    equations `87*24 = 2088`, as a model writes it anyway (`equations`)
 
 The answer of an inline call stands right behind it; those of the model's own format in a turn.
 """

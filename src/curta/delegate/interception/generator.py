@@ -15,6 +15,7 @@ from curta.delegate.given_up import GIVEN_UP
 from curta.delegate.interception.beginning import read_once
 from curta.delegate.interception.calls import CALCULATE, Evaluates
 from curta.delegate.interception.constraint import Constraint
+from curta.delegate.interception.equations import Equations
 from curta.delegate.interception.events import (
     CallRejected,
     CallResult,
@@ -297,6 +298,8 @@ def chosen_format(
         if own is None:
             raise UserError(f"--format own: {why}; use prompted")
         return own
+    if name == "equations":
+        return Equations(protocol)
     if name == "inline" or (name is None and is_taught):
         return Inline(protocol)
     if getattr(tokenizer, "chat_template", None) is not None:

@@ -7,7 +7,7 @@ from typing import Literal
 
 from curta.errors import CalculatorError, UserError
 
-FormatName = Literal["inline", "prompted", "own"]
+FormatName = Literal["inline", "prompted", "own", "equations"]
 """Ways to call, see `formats`."""
 
 

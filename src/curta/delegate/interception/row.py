@@ -12,6 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from curta.delegate.interception.calls import Call, Outcome, answered
+from curta.delegate.interception.equations import Equations, EquationScanner
 from curta.delegate.interception.events import (
     CallRejected,
     CallResult,
@@ -64,9 +65,7 @@ class Row:
         self.calling = calling
         self.tell = tell
         self.said = TokenText(tokenizer)
-        self.scanner = Scanner(
-            calling.format.markers, calling.format.longest, calling.format.most_calls
-        )
+        self.scanner = scanner_of(calling.format)
         self.text = ""
         """What the model has written in this turn, behind its last call."""
         self.stated = ""
@@ -220,6 +219,7 @@ class Row:
             self.said.replace_last(cut)
         self.tell_outcomes(outcomes, text + rest + answer, failure)
         self.said.extend(behind)
+        self.scanner.answered(answer)
         self.text = ""
         self.stated = answer.split()[-1] if answer[-1:].isdigit() else ""
         return fed + behind
@@ -310,6 +310,13 @@ class Row:
         if isinstance(found, Closed):
             found = CallRejected(found.text + found.rest, found.body.strip(" "))
         self.tell(found)
+
+
+def scanner_of(format: Format) -> Scanner | EquationScanner:
+    """What looks for calls in text."""
+    if isinstance(format, Equations):
+        return EquationScanner(format.most_calls)
+    return Scanner(format.markers, format.longest, format.most_calls)
 
 
 def plain(number: str) -> str:

@@ -119,6 +119,9 @@ class Scanner:
         self.at_start = self.at_start and not text.strip()
         return TextDelta(text) if text else None
 
+    def answered(self, text: str) -> None:
+        """What is put behind a call is none."""
+
     def turn(self) -> list[Found]:
         """The turn has ended, and so has a call that is closed by that; another one may begin."""
         if self.marker is not None and self.marker.close is None:

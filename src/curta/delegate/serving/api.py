@@ -44,6 +44,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from curta.delegate.interception.bodies import value_of
 from curta.delegate.interception.constraint import problem_of
+from curta.delegate.interception.equations import Equations
 from curta.delegate.interception.formats import Inline
 from curta.delegate.interception.generator import CalcGenerator
 from curta.delegate.interception.row import Calling
@@ -189,9 +190,9 @@ def calls_of(generator: CalcGenerator, asked: Wish) -> tuple[Calling | None, str
     shape = None if schema is None else shape_of(generator, schema)
     if not tools:
         return None if shape is None else generator.calling_with((), shape=shape), ""
-    if generator.own is None and type(generator.format) is Inline:
+    if generator.own is None and type(generator.format) in (Inline, Equations):
         raise RefusedError(
-            "tools: the model was taught to call the calculator, and knows no other calls; "
+            "tools: the model calls the calculator alone, and knows no other calls; "
             "serve it with --format prompted",
             parameter="tools",
             code="tools_not_supported",

@@ -1,0 +1,141 @@
+r"""Calculations as a model writes them anyway: what is put behind `87 \times 48 =` is the result.
+
+Nothing is explained and nothing has to be learned. The model reasons as it came; where it has
+written a calculation and an equals sign, the number behind it is the calculator's. What cannot be
+read beyond doubt, as algebra, is text, and so is what has no result: the model goes on by itself.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from curta.delegate.evaluation.calculations import (
+    CALCULATOR,
+    ITEM,
+    LEFT,
+    LONGER_BEFORE,
+    SPELLINGS,
+    mixed,
+    readable,
+)
+from curta.delegate.interception.calls import CALCULATE, Outcome
+from curta.delegate.interception.events import TextDelta
+from curta.delegate.interception.formats import (
+    Inline,
+    Marker,
+    Message,
+    going_on,
+    spelt_out,
+    templated,
+)
+from curta.delegate.interception.scanner import Closed, Found
+from curta.delegate.tools.tool import Tool
+from curta.errors import CalculatorError, UserError
+
+EQUALS = Marker("=", "")
+SIGN = re.compile(r"(?<![<>=!:])=(?![=>])")
+LAST = re.compile(rf"(?<![0-9A-Za-z_.,:/\\])(?P<left>{LEFT}) ?$")
+WRITTEN = (
+    (re.compile(r"\\(?:text|mathrm|textbf)\{([^{}]*)\}"), r" \1 "),
+    (re.compile(r"\\[dt]?frac\{([^{}]*)\}\{([^{}]*)\}"), r"(\1)/(\2)"),
+    (re.compile(r"\\(?:left|right|[,;! ])"), ""),
+)
+"""What LaTeX puts around numbers and units, and what is read instead."""
+
+LONGEST = 300
+"""Characters of a line in which a calculation is looked for."""
+
+
+@dataclass(frozen=True)
+class Equations(Inline):
+    """Calls that are the model's own calculations: `87 * 48 =` is one, answered by ` 4176`."""
+
+    name: str = "calculations in the model's own words"
+
+    @property
+    def markers(self) -> tuple[Marker, ...]:
+        return (EQUALS,)
+
+    def with_tools(self, tools: Sequence[Tool]) -> Equations:
+        if other := next((tool.name for tool in tools if tool.name != CALCULATE), None):
+            raise UserError(f"--format equations: {other} is not called by an equals sign; use own")
+        return self
+
+    def opening(self, name: str) -> str:
+        raise UserError("--format equations: no call can be asked for; use own")
+
+    def prompt(self, tokenizer: Any, messages: Sequence[Message]) -> str:
+        return templated(tokenizer, spelt_out(messages, self), **going_on(messages))
+
+    def behind(self, outcomes: Sequence[Outcome]) -> str:
+        return "".join(f" {each.answer.text}" for each in outcomes if each.answer is not None)
+
+
+class EquationScanner:
+    """Looks for equals signs behind calculations. Nothing is ever held back, as no call is begun
+    before it is complete.
+    """
+
+    held = ""
+    marker: Marker | None = None
+
+    def __init__(self, most_calls: int = 64) -> None:
+        self.most_calls = most_calls
+        self.calls = 0
+        self.line = ""
+        """What has been written of a line."""
+
+    def feed(self, piece: str) -> list[Found]:
+        """What is known now; a call is always the last, as what follows is the answer."""
+        begin = len(self.line)
+        for sign in SIGN.finditer(self.line + piece, begin):
+            before, rest = piece[: sign.start() - begin], piece[sign.end() - begin :]
+            expression = calculation_at_end(last_line(self.line + before))
+            if expression is None or self.calls >= self.most_calls:
+                continue
+            self.calls += 1
+            self.answered(f"{before}=")
+            text: list[Found] = [TextDelta(before)] if before else []
+            return [*text, Closed(EQUALS, expression, "=", rest)]
+        self.answered(piece)
+        return [TextDelta(piece)] if piece else []
+
+    def answered(self, text: str) -> None:
+        """So much has been written, whoever wrote it."""
+        self.line = last_line(self.line + text)
+
+    def turn(self) -> list[Found]:
+        """Nothing waits for a turn's end."""
+        self.line = ""
+        return []
+
+    def finish(self) -> list[Found]:
+        """Nor for that of the text."""
+        return []
+
+
+def last_line(text: str) -> str:
+    """As much of it as is looked at."""
+    return text.rpartition("\n")[2][-LONGEST:]
+
+
+def calculation_at_end(line: str) -> str | None:
+    """The calculation that a line ends with, as the calculator reads it; if it has a result."""
+    plain = line.rstrip(" &")
+    for written, read in WRITTEN:
+        plain = written.sub(read, plain)
+    for sign, read in SPELLINGS.items():
+        plain = plain.replace(sign, read)
+    plain = re.sub("[ \t]+", " ", ITEM.sub("", plain)).replace("( ", "(").replace(" )", ")")
+    found = LAST.search(plain)
+    if found is None or LONGER_BEFORE.search(plain[: found.start()]) or mixed(found["left"]):
+        return None
+    expression = readable(found["left"])
+    try:
+        value = CALCULATOR.evaluate(expression).value
+    except CalculatorError:
+        return None
+    return None if isinstance(value, bool) else expression
