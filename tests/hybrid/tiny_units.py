@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from functools import cache
 from typing import Any
 
@@ -28,7 +29,8 @@ def router(operation: Operation | None, seed: int = 0) -> Router:
 
 @cache
 def base() -> Any:
-    return tiny.model(BASE)
+    """A copy: units freeze it."""
+    return deepcopy(tiny.model(BASE))
 
 
 def unit(operation: Operation | None, tokenizer: Any = None) -> UnitModel:
