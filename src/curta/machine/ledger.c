@@ -1,7 +1,7 @@
 /* What tokens have filed: PlainLedger in ledger.py, for millions of tokens a second.
 
    The ids of tokens (FIRST_..., ..._ID), sizes and the kinds of instructions are macros that
-   ledger.py puts before this file. */
+   fast_ledger.py puts before this file. */
 
 #include <string.h>
 
