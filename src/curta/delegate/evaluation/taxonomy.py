@@ -21,8 +21,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, get_args
 
+from curta.delegate.calculations import calculations
 from curta.delegate.data.answers import final_answer, is_right
-from curta.delegate.evaluation.calculations import calculations
 from curta.delegate.evaluation.record import Answer
 from curta.delegate.evaluation.suites import Question
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from curta.delegate.evaluation.calculations import (
+from curta.delegate.calculations import (
     CALCULATOR,
     ITEM,
     LEFT,

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from curta.delegate.calculations import calculations
 from curta.delegate.data.templates import example, templates
-from curta.delegate.evaluation.calculations import calculations
 
 
 def wrong(text: str) -> list[str]:
