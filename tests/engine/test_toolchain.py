@@ -156,6 +156,30 @@ def test_the_bundled_compiler_is_the_last_resort(
     assert load_library(build_library(SOURCE, name="answer")).answer() == 42
 
 
+@pytest.mark.parametrize("flags", [(), ("-O1",)])
+def test_the_bundled_compiler_wastes_no_time(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch, flags: tuple[str, ...]
+) -> None:
+    """`zig cc` makes -O2 and notes for debuggers of -O1, unless it is told better."""
+    pytest.importorskip("ziglang", reason="the ziglang package is not installed")
+    monkeypatch.setenv("PATH", "")
+    commands = list[str]()
+
+    def start(compiler: Compiler, arguments: tuple[str, ...]) -> object:
+        finished = start_compiler(compiler, (*arguments, "-###"))
+        commands.append(finished.stderr)
+        return finished
+
+    start_compiler = toolchain._start
+    monkeypatch.setattr(toolchain, "_start", start)
+    with pytest.raises(ToolchainError, match="did not build"):
+        build_library(SOURCE, name="t", flags=(*flags, "-c"))
+    words = next(line for line in commands[0].splitlines() if "-cc1" in line).split()
+    levels = [word.strip('"') for word in words if word.startswith('"-O')]
+    assert levels[-1] == (flags or ("-O2",))[0]
+    assert not any("debug-info-kind" in word for word in words)
+
+
 @pytest.mark.parametrize("name", ["file", "name" * 100])
 def test_an_unwritable_cache_is_named(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
