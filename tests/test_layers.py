@@ -9,7 +9,10 @@ from pathlib import Path
 import pytest
 
 SOURCES = Path(__file__).parent.parent / "src"
-COMMON = {"__version__", "errors", "intervals", "options", "pages", "settings", "store", "terminal"}
+COMMON = {
+    *("__version__", "dyadic", "errors", "intervals", "options", "pages", "settings", "store"),
+    "terminal",
+}
 BELOW = {
     "compiler": set(),
     "engine": {"compiler"},

@@ -9,7 +9,7 @@ import pytest
 
 from curta.compiler import Graph, Model, Node, compile
 from curta.compiler.derived import count_reached
-from curta.compiler.numbers import ceil_log2
+from curta.dyadic import ceil_log2
 from curta.engine import load
 from curta.errors import CertificateError
 from tests.support.agreement import agreed, carrying, said_by

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from curta.compiler import Graph, Node, at_least, clamp, compile, equals
 from curta.compiler.lower import lower
-from curta.compiler.numbers import Number, Range, power_of_two
 from curta.compiler.ranges import Bend, range_of_bends
 from curta.compiler.resolve import resolve
+from curta.dyadic import Number, Range, power_of_two
 from curta.engine.evaluate import GraphSession
 from curta.errors import CertificateError, RegionError
 from tests.support.agreement import agreed, kept

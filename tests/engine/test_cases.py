@@ -8,7 +8,7 @@ from itertools import product
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from curta.compiler.numbers import Number, power_of_two, simplify
+from curta.dyadic import Number, power_of_two, simplify
 from curta.engine.native.case import Case, Facts
 from curta.engine.native.choice import places_of
 from curta.engine.native.intervals import Intervals

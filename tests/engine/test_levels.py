@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, note, settings
 from hypothesis import strategies as st
 
 from curta.compiler import Graph, Model, compile
-from curta.compiler.numbers import ARITHMETICS
+from curta.dyadic import ARITHMETICS
 from curta.engine import LEVELS, Level, load
 from curta.errors import CertificateError, RegionError
 from tests.support.expected import expected_residuals

@@ -15,8 +15,8 @@ from curta.compiler.graph import Graph
 from curta.compiler.lower import lower
 from curta.compiler.model import Model
 from curta.compiler.nodes import Assume, Mean, Operation, Restore, Retrieve
-from curta.compiler.numbers import ARITHMETICS, Number, ceil_log2, exact, power_of_two
 from curta.compiler.weights import rounding_constant
+from curta.dyadic import ARITHMETICS, Number, ceil_log2, exact, power_of_two
 from curta.engine.base import Residuals
 from curta.engine.evaluate import GraphSession
 from curta.errors import FileError

@@ -16,6 +16,7 @@ from curta.machine.kept.file import KeptRun
 from curta.machine.kept.journal import command
 from curta.machine.kept.keeping import Handed, Ready, figures, play, results
 from curta.machine.kept.output import output_file, refuse_own_output
+from curta.machine.kept.requested import keep
 from curta.machine.run import host_of
 from curta.terminal import Screen
 
@@ -37,7 +38,7 @@ def run_and_keep(options: Options, stdin: Input) -> int:
     machine = requested.machine_of(options, options.level, screen)
     settings = requested.run_options(options, stdin) | requested.told(screen)
     screen.draw("keeping the input")
-    kept, ready = requested.keep(
+    kept, ready = keep(
         options,
         machine,
         options.keep,

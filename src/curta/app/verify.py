@@ -58,8 +58,8 @@ def run(options: Options) -> int:
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     # Its threads wait for one another often: asleep, or they would keep a busy computer's cores.
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+    from curta.machine.kept.requested import kept_run
     from curta.machine.processes import worker_setup
-    from curta.machine.requested import kept_run
     from curta.machine.verify import jobs, on_wasmtime, wording
     from curta.machine.verify.chapters import NAMES
 

@@ -28,7 +28,7 @@ from math import isqrt
 from curta.compiler.layout import Layout
 from curta.compiler.linear_forms import ONE, LinearForm, Task, partial_sums
 from curta.compiler.nodes import Gate, Piecewise, Restore, Retrieve
-from curta.compiler.numbers import (
+from curta.dyadic import (
     STEP_OF_ZERO,
     Arithmetic,
     Number,

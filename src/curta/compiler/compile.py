@@ -9,11 +9,11 @@ from curta.compiler.graph import Graph
 from curta.compiler.layout import check_layout, schedule_to_layout
 from curta.compiler.lower import lower
 from curta.compiler.model import Model, describe_plan
-from curta.compiler.numbers import ARITHMETICS, FLOAT64, Arithmetic, integer, short
 from curta.compiler.resolve import resolve
 from curta.compiler.schedule import check_schedule, tasks_to_schedule
 from curta.compiler.tasks import circuit_to_tasks
 from curta.compiler.weights import layout_to_plans, plans_to_weights
+from curta.dyadic import ARITHMETICS, FLOAT64, Arithmetic, integer, short
 from curta.errors import GraphError
 
 DEFAULT_MAX_TOKENS = 2**20

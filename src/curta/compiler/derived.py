@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from curta.compiler.graph import Graph, Node, listed
-from curta.compiler.numbers import Number, exact, integer, short
+from curta.dyadic import Number, exact, integer, short
 from curta.errors import GraphError
 
 Value = object

@@ -24,7 +24,7 @@ from curta.compiler.linear_forms import (
 )
 from curta.compiler.lower import Circuit
 from curta.compiler.nodes import Gate, GateCopy
-from curta.compiler.numbers import Number, simplify
+from curta.dyadic import Number, simplify
 
 LARGE_TABLE = 64
 """Sums of more gates than this get a slot of their own, though they might do without."""

@@ -35,7 +35,7 @@ from curta.compiler.nodes import (
     RunningSum,
     TokenFeature,
 )
-from curta.compiler.numbers import FLOAT64, Arithmetic, Number, exact, integer, short
+from curta.dyadic import FLOAT64, Arithmetic, Number, exact, integer, short
 from curta.errors import GraphError
 
 LARGEST_DIVISOR = 2**62

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from curta.compiler.linear_forms import ONE, LinearForm, partial_sums
-from curta.compiler.numbers import Number, divided
 from curta.compiler.schedule import Occupancy, Schedule, Windows
 from curta.compiler.tasks import TaskGraph
+from curta.dyadic import Number, divided
 
 Row = tuple[tuple[int, Number], ...]
 """A weighted sum of slots."""

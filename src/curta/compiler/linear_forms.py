@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from curta.compiler.lower import Circuit
 from curta.compiler.nodes import Gate
-from curta.compiler.numbers import (
+from curta.dyadic import (
     STEP_OF_ZERO,
     Number,
     Range,

@@ -39,7 +39,9 @@ from curta.compiler.nodes import (
     RunningSum,
     TokenFeature,
 )
-from curta.compiler.numbers import (
+from curta.compiler.ranges import RangeAnalysis
+from curta.compiler.resolve import copy_operation
+from curta.dyadic import (
     FLOAT64,
     Arithmetic,
     Number,
@@ -48,8 +50,6 @@ from curta.compiler.numbers import (
     power_of_two,
     simplify,
 )
-from curta.compiler.ranges import RangeAnalysis
-from curta.compiler.resolve import copy_operation
 from curta.errors import CertificateError
 
 MOST_DIGITS = 4

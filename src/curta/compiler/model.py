@@ -30,7 +30,6 @@ from curta.compiler.layout import Layout
 from curta.compiler.linear_forms import partial_sums
 from curta.compiler.lower import Circuit
 from curta.compiler.nodes import Mean, Restore, Retrieve
-from curta.compiler.numbers import Number, Range, short
 from curta.compiler.serialize import (
     CONTENT,
     check_schema,
@@ -39,6 +38,7 @@ from curta.compiler.serialize import (
     identity_of_json,
 )
 from curta.compiler.weights import HeadPlan, LayerPlan, score_exponent
+from curta.dyadic import Number, Range, short
 from curta.errors import FileError, GraphError
 
 FORMAT_VERSION = 1

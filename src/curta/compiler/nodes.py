@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from curta.compiler.numbers import Number
+from curta.dyadic import Number
 
 Missing = Literal["nearest", "stop"] | Number
 

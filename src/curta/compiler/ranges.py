@@ -25,7 +25,7 @@ from curta.compiler.nodes import (
     Retrieve,
     TokenFeature,
 )
-from curta.compiler.numbers import (
+from curta.dyadic import (
     STEP_OF_ZERO,
     Number,
     Range,

@@ -20,7 +20,7 @@ from curta.compiler.nodes import (
     RunningSum,
     operands,
 )
-from curta.compiler.numbers import short
+from curta.dyadic import short
 from curta.errors import GraphError
 
 

@@ -17,8 +17,8 @@ from typing import Any
 
 from curta.compiler import nodes
 from curta.compiler.graph import Family, Graph, is_text
-from curta.compiler.numbers import ARITHMETICS, LARGEST, exact, short
 from curta.compiler.resolve import check_output, copy_operation
+from curta.dyadic import ARITHMETICS, LARGEST, exact, short
 from curta.errors import FileError, GraphError
 
 KINDS: dict[str, type] = {

@@ -40,7 +40,7 @@ from curta.compiler.nodes import (
     Retrieve,
     TokenFeature,
 )
-from curta.compiler.numbers import (
+from curta.dyadic import (
     Number,
     ceil_log2,
     common_factor,

@@ -27,7 +27,7 @@ from curta.compiler.nodes import (
     Retrieve,
     TokenFeature,
 )
-from curta.compiler.numbers import Arithmetic, Number, ceil_log2, power_of_two
+from curta.dyadic import Arithmetic, Number, ceil_log2, power_of_two
 from curta.errors import CertificateError
 
 Matrix = npt.NDArray[np.float64]

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from importlib import import_module
 from pathlib import Path
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
-from curta.compiler.model import Model, load_model
 from curta.engine.base import Engine, Session
 from curta.engine.trace_file import SavedTrace, load_trace, save_trace
 from curta.errors import UserError
+
+if TYPE_CHECKING:
+    from curta.compiler.model import Model
 
 Level = Literal["evaluate", "plain", "hull", "native", "speculative"]
 LEVELS: tuple[Level, ...] = get_args(Level)
@@ -27,9 +29,12 @@ def load(model: str | Path | Model, level: Level = "native") -> Engine:
     """A model file, or a model, ready to run at one of the levels."""
     if level not in LEVELS:
         raise UserError(f"level={level!r}: expected one of {', '.join(LEVELS)}")
-    loaded = model if isinstance(model, Model) else load_model(model)
+    if isinstance(model, str | Path):
+        from curta.compiler.model import load_model
+
+        model = load_model(model)
     module, name = _CLASSES[level]
-    engine: Engine = getattr(import_module(f"curta.engine.{module}"), name)(loaded)
+    engine: Engine = getattr(import_module(f"curta.engine.{module}"), name)(model)
     return engine
 
 

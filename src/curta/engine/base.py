@@ -12,14 +12,16 @@ from array import array
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from curta.compiler.model import Model
-from curta.compiler.numbers import integer, short
+from curta.dyadic import integer, short
 from curta.errors import ProgramError, RegionError, TokenError
+
+if TYPE_CHECKING:
+    from curta.compiler.model import Model
 
 Ids = npt.NDArray[np.int32]
 Mask = npt.NDArray[np.bool_]

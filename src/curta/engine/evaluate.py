@@ -20,7 +20,7 @@ from curta.compiler.nodes import (
     RunningSum,
     TokenFeature,
 )
-from curta.compiler.numbers import Number, distance, simplify
+from curta.dyadic import Number, distance, simplify
 from curta.engine.base import Engine, Session, broken_promise
 from curta.errors import RegionError
 

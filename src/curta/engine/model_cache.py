@@ -5,16 +5,18 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
-from curta.compiler import Graph, Model, compile
-from curta.compiler.compile import OnPass, checked_length
-from curta.compiler.model import kept_model
-from curta.compiler.numbers import FLOAT64
-from curta.compiler.resolve import resolve
-from curta.compiler.serialize import graph_to_json
+from curta.dyadic import FLOAT64
 from curta.errors import FileError
 from curta.store import Shelf, key_of, sources_digest
 
+if TYPE_CHECKING:
+    from curta.compiler import Graph, Model
+    from curta.compiler.compile import OnPass
+
+COMPILER = ("compiler/*.py", "dyadic.py")
+"""What makes models."""
 MODELS = Shelf("models", compressed=True)
 
 
@@ -25,6 +27,10 @@ def compile_cached(
     arithmetic: str = FLOAT64.name,
 ) -> Model:
     """The compiled graph, from the cache if it was compiled before."""
+    from curta.compiler import compile
+    from curta.compiler.compile import checked_length
+    from curta.compiler.resolve import resolve
+
     length, resolved = checked_length(max_tokens), resolve(graph)
     key = model_key(resolved, length, arithmetic)
     return cached_model(key, lambda: compile(graph, length, on_pass, arithmetic), resolved)
@@ -35,6 +41,8 @@ def cached_model(key: str | None, make: Callable[[], Model], graph: Graph | None
     with suppress(FileError):
         kept = MODELS.read(key)
         if kept is not None:
+            from curta.compiler.model import kept_model
+
             return kept_model(kept, f"the model {key} in the cache", graph)
     model = make()
     MODELS.keep(key, model.to_bytes())
@@ -43,12 +51,14 @@ def cached_model(key: str | None, make: Callable[[], Model], graph: Graph | None
 
 def model_key(graph: Graph, max_tokens: int, arithmetic: str) -> str | None:
     """Of a resolved graph, which is all that its model is made of."""
+    from curta.compiler.serialize import graph_to_json
+
     content = json.dumps([graph_to_json(graph), max_tokens, arithmetic]).encode()
-    return key_of(sources_digest("compiler/*.py"), content)
+    return key_of(sources_digest(*COMPILER), content)
 
 
 NATIVE = Shelf("native", compressed=True)
-SOURCES = ("compiler/*.py", "engine/native/*.py", "engine/native/*.c", "engine/zeros.c")
+SOURCES = (*COMPILER, "engine/native/*.py", "engine/native/*.c", "engine/zeros.c")
 """What generates it."""
 
 

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from curta.compiler.model import Model
-from curta.compiler.numbers import power_of_two
+from curta.dyadic import power_of_two
 from curta.engine.base import Engine, Ids, Mask, Residuals, Session, broken_promise
 from curta.engine.model_cache import cached_source
 from curta.engine.toolchain import Signatures, build_library, load_functions
@@ -22,6 +21,7 @@ from curta.errors import RegionError, UserError
 from curta.settings import read_settings
 
 if TYPE_CHECKING:
+    from curta.compiler.model import Model
     from curta.engine.hot import Warming, Workshop
 
 FLAGS = ("-fwrapv", "-lm")

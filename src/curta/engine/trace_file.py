@@ -11,14 +11,15 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-import safetensors.numpy
 
-from curta.compiler.model import Model, model_digest, reading
 from curta.errors import FileError
+
+if TYPE_CHECKING:
+    from curta.compiler.model import Model
 
 FORMAT = "trace 1"
 REMEDY = "make it again with --save-trace"
@@ -54,6 +55,10 @@ def save_trace(
     note: str = "",
 ) -> SavedTrace:
     """Write a trace of this model; a FileError if it cannot be one."""
+    import safetensors.numpy
+
+    from curta.compiler.model import model_digest
+
     parts = {"tokens": tokens, "given": given, "starts": starts}
     arrays = {name: integers(str(path), name, values) for name, values in parts.items()}
     written = note.encode(errors="backslashreplace").decode()
@@ -79,6 +84,8 @@ def integers(path: str, name: str, values: npt.ArrayLike) -> npt.NDArray[Any]:
 
 def load_trace(path: str | Path, model: Model | None = None) -> SavedTrace:
     """Read and check a trace file; if the model is given, that the trace can be one of it."""
+    from curta.compiler.model import model_digest, reading
+
     with reading(path, "curta run --save-trace") as file:
         metadata: dict[str, str] = file.metadata() or {}
         tensors = {name: file.get_slice(name) for name in file.keys()}  # noqa: SIM118

@@ -36,9 +36,9 @@ from curta.machine.run import LoadOptions, host_segments, program_name
 from curta.machine.toolchain import SOURCE_SUFFIXES, without_custom_sections
 from curta.machine.values import parse_number, to_pattern, to_words, word_count
 from curta.machine.vocabulary import ADDRESS_BYTES, RECORD
+from curta.machine.wasm import BITS, MAX_PAGES
 from curta.machine.wasm.decode import decode
-from curta.machine.wasm.module import MAX_PAGES, Function, Module
-from curta.machine.wasm.opcodes import BITS
+from curta.machine.wasm.module import Function, Module
 
 FIRSTS = (
     *("FIRST_LAST", "FIRST_MORE", "FIRST_JUMP", "FIRST_FAR_JUMP", "FIRST_QUOTIENT_MORE"),

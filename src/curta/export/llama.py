@@ -32,8 +32,8 @@ import safetensors.numpy
 from numpy.typing import NDArray
 
 from curta.compiler import Model
-from curta.compiler.numbers import FLOAT32, STEP_OF_ZERO, exact, step_of
 from curta.compiler.weights import HARDNESS_BITS
+from curta.dyadic import FLOAT32, STEP_OF_ZERO, exact, step_of
 from curta.errors import CertificateError, UserError
 from curta.export.folders import ends, tokenizer, write_json
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from types import ModuleType
 
 from curta.compiler import Graph
-from curta.compiler.numbers import short
+from curta.dyadic import short
 from curta.errors import CurtaError, UserError
 
 

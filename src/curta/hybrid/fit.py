@@ -21,8 +21,8 @@ from torch import Tensor
 from torch.nn.functional import one_hot
 
 from curta.compiler.graph import Graph
-from curta.compiler.numbers import Number, simplify
 from curta.compiler.resolve import resolve
+from curta.dyadic import Number, simplify
 from curta.engine.evaluate import GraphSession
 from curta.errors import DataError, GraphError, RegionError
 from curta.hybrid.fit_config import FitConfig

@@ -51,7 +51,6 @@ from curta.machine.stored import with_stores
 from curta.machine.talkers import ReferenceTalker, Talker
 from curta.machine.vocabulary import vocabulary
 
-SUFFIX = ".safetensors"
 PROGRAM_NOTE, NAME_NOTE, PROOF_NOTE = "machine", "name", "proved"
 """Keys in a model file's metadata: the program, for traces and entries, what it is called, and by
 which curta it was proved, if it was.

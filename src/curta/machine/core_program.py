@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from curta.machine.instructions import CoreInstruction
-from curta.machine.wasm.opcodes import ValueType
+from curta.machine.wasm import ValueType
 
 Callee = tuple[str, int]
 """A function: the module that it is from (USER or the name of a library), and its index there."""

@@ -130,3 +130,5 @@ FLOATS: dict[str, tuple[str, Meaning]] = {
 """Operands and meaning of each; of those that need one float only, both are the same."""
 BY_DIGITS = tuple(name for name in FLOATS if "_div" in name or "_sqrt" in name)
 """Before their result is said, digits are (parts/quotients.py)."""
+FLOAT_DIGITS = 8
+"""So many of a quotient; in base 128, but up to 255."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from curta.errors import ExitError, UserError
 from curta.machine.conversation import Conversation, Figures
@@ -19,7 +20,9 @@ from curta.machine.values import (
     to_words,
     word_count,
 )
-from curta.machine.wasm.module import FunctionType
+
+if TYPE_CHECKING:
+    from curta.machine.wasm.module import FunctionType
 
 START = "_start"
 Result = Number | tuple[Number, ...] | None
@@ -45,6 +48,8 @@ class Instance:
     @property
     def exports(self) -> MappingProxyType[str, FunctionType]:
         """The functions that can be invoked, and their types."""
+        from curta.machine.wasm.module import FunctionType
+
         return MappingProxyType(
             {
                 name: FunctionType(entry.parameters, entry.results)

@@ -17,9 +17,9 @@ from curta.errors import LinkError
 from curta.machine.core_program import Callee
 from curta.machine.parts.operations import Extension
 from curta.machine.runtime.build import LIBRARIES
+from curta.machine.wasm import ValueType
 from curta.machine.wasm.decode import decode
 from curta.machine.wasm.module import FunctionType, Import, Module
-from curta.machine.wasm.opcodes import ValueType
 
 ARITHMETIC, WASI, BULK = "arithmetic", "wasi", "bulk"
 NATIVES = "curta"

@@ -16,11 +16,12 @@ from curta.machine.core_program import CoreProgram
 from curta.machine.loaded import LoadedProgram
 from curta.machine.parts.operations import Extension, Operations
 from curta.machine.stored import with_stores
-from curta.machine.wasm.module import MAX_PAGES, Module
+from curta.machine.wasm import MAX_PAGES
 from curta.store import Shelf, key_of, sources_digest
 
 if TYPE_CHECKING:
     from curta.machine.proof import Verdict
+    from curta.machine.wasm.module import Module
 
 LOWERED = Shelf("lowered")
 LOWERING = (

@@ -23,7 +23,6 @@ from curta.machine.conversation import ConversationLimits
 from curta.machine.core_program import Segment
 from curta.machine.host import Host
 from curta.machine.instance import Instance
-from curta.machine.kept.keeping import Ready, run_kept
 from curta.machine.load import load_program
 from curta.machine.loaded import LoadedProgram
 from curta.machine.parts.operations import Extension, Operations
@@ -48,6 +47,7 @@ from curta.machine.talkers import ReferenceTalker, Talker
 from curta.machine.toolchain import Watcher, read_program
 
 if TYPE_CHECKING:
+    from curta.machine.kept.keeping import Ready
     from curta.machine.many import Outcome, RunInput
 
 LOADING = LoadOptions.__annotations__
@@ -120,6 +120,8 @@ class Machine:
             if keep_tokens:
                 raise UserError("keep_tokens: say where the run is to be kept (keep)")
             return run_to_end(self.begin(program, **options))
+        from curta.machine.kept.keeping import run_kept
+
         ready = self.ready(program, **options)
         return run_kept(keep, ready, program_name(program), options, keep_tokens=keep_tokens)
 
@@ -175,6 +177,8 @@ class Machine:
         self, program: ProgramSource, *, library: bool = False, **options: Unpack[RunOptions]
     ) -> Ready:
         """All that it takes to begin a run, or to go on with one."""
+        from curta.machine.kept.keeping import Ready
+
         check_options(options, RunOptions)
         check_program(program)
         loading = load_options(options)

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from curta.machine.core_program import PRIVATE, CoreProgram, Segment
 from curta.machine.encode import encode_jump, encode_word
 from curta.machine.float_digits import missing_digits
-from curta.machine.float_words import BY_DIGITS
+from curta.machine.float_words import BY_DIGITS, FLOAT_DIGITS
 from curta.machine.instructions import (
     CORE,
     FRAME_REGISTERS,
@@ -29,7 +29,6 @@ from curta.machine.instructions import (
     signed,
 )
 from curta.machine.parts.operations import Extension
-from curta.machine.parts.token import FLOAT_DIGITS
 from curta.machine.vocabulary import (
     AWAIT,
     ERRORS,

@@ -4,45 +4,27 @@ from __future__ import annotations
 
 import os
 import sys
-import tempfile
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import replace
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from curta.errors import UserError
-from curta.machine.bake import SUFFIX, BakedMachine, load_baked
-from curta.machine.conversation import Conversation, ConversationLimits
 from curta.machine.extensions import Extension, find_extension
-from curta.machine.host import Host, Input
+from curta.machine.host import Input
 from curta.machine.instance import Instance
-from curta.machine.kept.file import KeptRun
-from curta.machine.kept.journal import is_journal
-from curta.machine.kept.keeping import (
-    Ready,
-    create,
-    library_invocations,
-    play,
-    run_invocations,
-)
-from curta.machine.kept.resume import ready_for
 from curta.machine.machine import Machine
 from curta.machine.request import Loading, ProgramOptions, Request
-from curta.machine.run import (
-    LoadOptions,
-    MachineLevel,
-    RunOptions,
-    TalkOptions,
-    host_of,
-    program_name,
-)
+from curta.machine.run import LoadOptions, MachineLevel, RunOptions, TalkOptions
 from curta.machine.toolchain import Watcher, split_flags
 from curta.machine.values import parse_number, show
 from curta.options import options_of
 from curta.terminal import QUIET_SECONDS, Screen
 
-SomeMachine = Machine | BakedMachine
+if TYPE_CHECKING:
+    from curta.machine.bake import BakedMachine
+
+    SomeMachine = Machine | BakedMachine
+
+BAKED = ".safetensors"
+"""How the name of a model file ends."""
 
 
 def load_options(request: Loading) -> LoadOptions:
@@ -112,11 +94,13 @@ def given(request: ProgramOptions, *names: str) -> list[str]:
 
 def is_baked(request: ProgramOptions) -> bool:
     """Is the program a model file, by its name?"""
-    return request.program[0].lower().endswith(SUFFIX)
+    return request.program[0].lower().endswith(BAKED)
 
 
 def baked_machine(request: ProgramOptions, level: MachineLevel) -> BakedMachine:
     """The machine in the file that the request names."""
+    from curta.machine.bake import load_baked
+
     first = request.program[0]
     if len(request.program) > 1:
         raise UserError(f"{first} is a whole program; name no other file")
@@ -145,81 +129,11 @@ def machine_of(request: ProgramOptions, level: MachineLevel, screen: Screen) -> 
 def begin(request: Request, machine: SomeMachine, options: RunOptions) -> Instance:
     """The conversation, up to where the program can be run or invoked."""
     library = request.invoke is not None
-    if isinstance(machine, BakedMachine):
-        talk: Any = {name: options[name] for name in TalkOptions.__annotations__ if name in options}  # type: ignore[literal-required]
-        return machine.instantiate(**talk) if library else machine.begin(**talk)
-    if library:
-        return machine.instantiate(request.program, **options)
-    return machine.begin(request.program, **options)
-
-
-def ready(request: Request, machine: SomeMachine, options: RunOptions) -> tuple[Ready, str]:
-    """All that it takes to begin a run that is kept, and what the program is called."""
-    if isinstance(machine, BakedMachine):
-        made, name = machine.ready(), machine.name
-    else:
-        library = request.invoke is not None
-        made = machine.ready(request.program, library=library, **options)
-        name = program_name(request.program)
-    return replace(made, extensions=request.extension), name
-
-
-def keep(
-    request: Request,
-    machine: SomeMachine,
-    path: str | Path,
-    options: RunOptions,
-    *,
-    keeps_tokens: bool = False,
-    output: tuple[int, int, int] | None = None,
-) -> tuple[KeptRun, Ready]:
-    """The file for a run that is about to begin, and what it begins with."""
-    made, name = ready(request, machine, options)
-    if request.invoke is None:
-        invoked = run_invocations(made.program)
-    else:
-        instance = Instance(Conversation(made.talker, made.program, Host(), ConversationLimits()))
-        _, patterns = instance.patterns(request.invoke, numbers(request, instance))
-        invoked = library_invocations(made.program, request.invoke, patterns)
-    kept = create(path, made, name, options, invoked, keeps_tokens=keeps_tokens, output=output)
-    return kept, made
-
-
-@contextmanager
-def kept_run(
-    request: Request, weights: str | None, screen: Screen
-) -> Iterator[tuple[KeptRun, Ready, Sequence[Extension]]]:
-    """A run to be verified: one that was kept, or one that is made now, and kept as long."""
-    path = request.program[0]
-    if is_journal(path):
-        refuse_what_is_decided(request)
-        with KeptRun.open(path) as kept:
-            names = request.extension or kept.beginning.extensions
-            extensions = extensions_of(names)
-            again = ready_for(kept, "native", extensions, weights)
-            yield kept, replace(again, extensions=names), extensions
-        return
-    with tempfile.TemporaryDirectory(prefix="curta-") as folder:
-        path = os.path.join(folder, "run.curta")
-        with request.opened() as stdin:
-            machine = machine_of(request, "native", screen)
-            options = run_options(request, stdin) | told(screen)
-            kept, made = keep(request, machine, path, options)
-            with kept:
-                play(kept, made, host_of(options))
-        with KeptRun.open(path) as kept:
-            yield kept, made, extensions_of(request.extension)
-
-
-def refuse_what_is_decided(request: Request) -> None:
-    """What was said when a kept run was begun is not said again."""
-    decided = ("invoke", "stdin", "stdin_file", "env", "seed", "max_memory", "cflags")
-    words = [*given(request, *decided), *request.program[1:], *request.arguments]
-    if words:
-        raise UserError(
-            f"{' '.join(words)}: {request.program[0]} is a run that was kept, and that was decided "
-            "when it was begun; leave it out"
-        )
+    if isinstance(machine, Machine):
+        begins = machine.instantiate if library else machine.begin
+        return begins(request.program, **options)
+    talk: Any = {name: options[name] for name in TalkOptions.__annotations__ if name in options}  # type: ignore[literal-required]
+    return machine.instantiate(**talk) if library else machine.begin(**talk)
 
 
 def results(request: Request, instance: Instance) -> list[str]:

@@ -12,7 +12,7 @@ import struct
 from collections.abc import Sequence
 
 from curta.errors import UserError
-from curta.machine.wasm.opcodes import BITS, ValueType
+from curta.machine.wasm import BITS, ValueType
 
 WORD_BITS = 32
 Number = int | float

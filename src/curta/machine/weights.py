@@ -12,13 +12,10 @@ import hashlib
 import json
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from curta.compiler import Model, compile
-from curta.compiler.compile import OnPass
-from curta.compiler.model import model_digest
 from curta.engine import LEVELS, Engine, Level, load, model_cache
-from curta.engine.model_cache import NATIVE, cached_model
+from curta.engine.model_cache import COMPILER, NATIVE, cached_model
 from curta.engine.native_level import Library, Native
 from curta.errors import UserError
 from curta.machine.instructions import MOST_TOKENS
@@ -26,8 +23,12 @@ from curta.machine.parts.operations import Extension, Operations
 from curta.machine.vocabulary import vocabulary
 from curta.store import key_of, sources_digest
 
+if TYPE_CHECKING:
+    from curta.compiler import Model
+    from curta.compiler.compile import OnPass
+
 WEIGHTS = (
-    *("compiler/*.py", "machine/parts/*.py", "machine/wasm/*.py"),
+    *(*COMPILER, "machine/parts/*.py", "machine/wasm/*.py"),
     *(
         f"machine/{name}.py"
         for name in ("computer", "float_words", "instructions", "core_program", "vocabulary")
@@ -83,6 +84,8 @@ def load_weights(
 
 def with_facts(model: Model, source: str) -> bytes:
     """The C source of a model, behind the few facts that are asked for without the model."""
+    from curta.compiler.model import model_digest
+
     facts = {
         "max_tokens": model.certificate.max_tokens,
         "stops": sorted(model.plan["stops"]),
@@ -94,11 +97,14 @@ def with_facts(model: Model, source: str) -> bytes:
 
 def machine_model(extensions: Sequence[Extension] = (), on_pass: OnPass | None = None) -> Model:
     """The compiled graph, without building it if that was done before."""
-    from curta.machine.computer import build
 
-    return cached_model(
-        weights_key(extensions), lambda: compile(build(extensions), MOST_TOKENS, on_pass)
-    )
+    def make() -> Model:
+        from curta.compiler import compile
+        from curta.machine.computer import build
+
+        return compile(build(extensions), MOST_TOKENS, on_pass)
+
+    return cached_model(weights_key(extensions), make)
 
 
 def weights_key(extensions: Sequence[Extension] = ()) -> str | None:

@@ -175,6 +175,25 @@ def test_the_machine_needs_no_torch_and_no_solver() -> None:
     assert (finished.stdout, finished.stderr) == ("[]\n", "")
 
 
+def test_a_second_run_imports_nothing_that_makes_anything() -> None:
+    """It starts sooner."""
+    queens = EXAMPLES / "queens.c"
+    Machine().run(queens, args=["4"])
+    code = (
+        "import sys\n"
+        "from curta.app.entry import main\n"
+        f"sys.argv = ['curta', 'run', {str(queens)!r}, '4']\n"
+        "main()\n"
+        "makers = ('curta.compiler', 'curta.engine.native.emit', 'curta.machine.lower', "
+        "'curta.machine.proof', 'curta.machine.wasm.module', 'curta.machine.kept.file')\n"
+        "print([name for name in makers if name in sys.modules])\n"
+    )
+    finished = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert finished.stdout.splitlines()[-1] == "[]"
+
+
 def test_a_program_is_for_machines_with_the_same_extensions() -> None:
     """Operations are numbered by them."""
 

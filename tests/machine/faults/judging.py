@@ -23,7 +23,7 @@ from curta.machine.loaded import LoadedProgram
 from curta.machine.lower import LowerOptions, link
 from curta.machine.prompt import decode_prompt
 from curta.machine.proof.whole_program import ProgramProof
-from curta.machine.wasm.module import MAX_PAGES
+from curta.machine.wasm import MAX_PAGES
 from tests.machine.faults.corpus import Program, agrees
 from tests.machine.faults.equivalence import explain
 from tests.machine.faults.fault import Fault, MismatchError, replaced_attribute

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from random import Random
 
+from curta.machine.wasm import ValueType
 from curta.machine.wasm.module import (
     Export,
     Function,
@@ -22,7 +23,7 @@ from curta.machine.wasm.module import (
     MemoryType,
     Module,
 )
-from curta.machine.wasm.opcodes import OPCODES, ValueType
+from curta.machine.wasm.opcodes import OPCODES
 from tests.machine.fuzz.probes import PAGE, code
 from tests.machine.wasm.random_modules import VALUES
 

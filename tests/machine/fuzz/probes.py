@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from curta.machine.wasm import ValueType
 from curta.machine.wasm.module import Export, Function, FunctionType, Instruction, Module
-from curta.machine.wasm.opcodes import ValueType
 
 DIGEST, PEEK, PAGES = "probe.digest", "probe.peek", "probe.pages"
 PAGE = 1 << 16

@@ -13,8 +13,9 @@ import wasmtime
 
 from curta import Machine
 from curta.machine.load import lower_program
+from curta.machine.wasm import ValueType
 from curta.machine.wasm.module import FunctionType
-from curta.machine.wasm.opcodes import OPCODES, ValueType
+from curta.machine.wasm.opcodes import OPCODES
 from curta.machine.wasm.text import assemble
 from tests.machine.fuzz.rounds import seeds
 from tests.machine.fuzz.weights_run import WeightsInstance

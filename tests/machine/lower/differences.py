@@ -17,10 +17,11 @@ from curta.machine.core_program import CoreProgram
 from curta.machine.loaded import LoadedProgram
 from curta.machine.lower import lower
 from curta.machine.proof import prove
+from curta.machine.wasm import MAX_PAGES
 from curta.machine.wasm.decode import decode
 from curta.machine.wasm.encode import encode
 from curta.machine.wasm.floats import F32, F64, is_nan
-from curta.machine.wasm.module import MAX_PAGES, FunctionType, Module
+from curta.machine.wasm.module import FunctionType, Module
 from tests.machine.lower.core_run import CoreInstance
 from tests.machine.wasm.oracle import FUEL, SAME_TRAP, Outcome, trap_reason
 

@@ -20,8 +20,9 @@ from curta.machine.loaded import LoadedProgram
 from curta.machine.lower import LowerOptions, lower
 from curta.machine.parts.operations import Extension, Operations
 from curta.machine.proof import LemmaStore, prove
+from curta.machine.wasm import MAX_PAGES
 from curta.machine.wasm.decode import decode
-from curta.machine.wasm.module import MAX_PAGES, Module
+from curta.machine.wasm.module import Module
 from curta.machine.wasm.text import assemble
 from tests.machine.lower.core_run import CoreInstance
 

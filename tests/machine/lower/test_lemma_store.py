@@ -15,8 +15,9 @@ from curta.machine.proof.lemma_store import fingerprint
 from curta.machine.proof.modules import Sources, shared_registers, user_module
 from curta.machine.proof.simulate import FunctionProof
 from curta.machine.proof.target import Target
+from curta.machine.wasm import MAX_PAGES
 from curta.machine.wasm.decode import decode
-from curta.machine.wasm.module import MAX_PAGES, FunctionType
+from curta.machine.wasm.module import FunctionType
 from curta.machine.wasm.text import assemble
 
 COUNTED = """(func $other (param i32) (result i32) (i32.mul (local.get 0) (i32.const 7)))

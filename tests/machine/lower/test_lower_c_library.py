@@ -11,8 +11,8 @@ from curta.machine.loaded import LoadedProgram
 from curta.machine.lower import lower
 from curta.machine.proof import prove
 from curta.machine.toolchain import FLAGS, find_zig, read_program
+from curta.machine.wasm import MAX_PAGES
 from curta.machine.wasm.decode import decode
-from curta.machine.wasm.module import MAX_PAGES
 from curta.settings import read_settings
 
 PROGRAM = "#include <stdio.h>\nint main(int n, char **words) { return puts(words[n - 1]); }\n"

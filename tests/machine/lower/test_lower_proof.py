@@ -16,8 +16,9 @@ from curta.machine.loaded import LoadedProgram
 from curta.machine.lower import lower
 from curta.machine.lower.translate import INSTRUCTIONS
 from curta.machine.proof import Verdict, prove
+from curta.machine.wasm import MAX_PAGES
 from curta.machine.wasm.decode import decode
-from curta.machine.wasm.module import MAX_PAGES, Module
+from curta.machine.wasm.module import Module
 from curta.machine.wasm.opcodes import OPCODES
 from curta.machine.wasm.text import assemble
 from tests.machine.lower.lower_cases import LOWER_CASES

@@ -13,8 +13,9 @@ from curta.machine.loaded import LoadedProgram
 from curta.machine.lower import lower
 from curta.machine.proof import prove
 from curta.machine.stored import with_stores
+from curta.machine.wasm import MAX_PAGES
 from curta.machine.wasm.decode import decode
-from curta.machine.wasm.module import MAX_PAGES, Module
+from curta.machine.wasm.module import Module
 from curta.machine.wasm.text import assemble
 from tests.machine.lower.core_run import CoreInstance
 

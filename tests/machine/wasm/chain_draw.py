@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
+from curta.machine.wasm import ValueType
 from curta.machine.wasm.module import (
     Data,
     Element,
@@ -26,7 +27,7 @@ from curta.machine.wasm.module import (
     Module,
     TableType,
 )
-from curta.machine.wasm.opcodes import OPCODES, ValueType
+from curta.machine.wasm.opcodes import OPCODES
 from tests.machine.wasm.chain_nodes import Node, carries
 from tests.machine.wasm.chain_table import KINDS, Step
 from tests.machine.wasm.random_modules import CONSTANTS, VALUES

@@ -10,8 +10,9 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+from curta.machine.wasm import ValueType
 from curta.machine.wasm.module import FunctionType, Instruction, Module
-from curta.machine.wasm.opcodes import OPCODES, ValueType
+from curta.machine.wasm.opcodes import OPCODES
 from tests.machine.wasm.chain_table import Item, Pair, Slot, items, pairs
 
 WRITTEN = " written since"

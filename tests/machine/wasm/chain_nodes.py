@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import TypeGuard
 
-from curta.machine.wasm.opcodes import ValueType
+from curta.machine.wasm import ValueType
 from tests.machine.wasm.chain_table import KINDS, Pair, Slot, Step, slots, steps
 from tests.machine.wasm.random_modules import VALUES
 

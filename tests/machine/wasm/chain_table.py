@@ -16,7 +16,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import NamedTuple
 
-from curta.machine.wasm.opcodes import OPCODES, ValueType
+from curta.machine.wasm import ValueType
+from curta.machine.wasm.opcodes import OPCODES
 from tests.machine.wasm.random_modules import VALUES, Types
 
 KINDS = (

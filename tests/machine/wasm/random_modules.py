@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 
 from hypothesis import strategies as st
 
+from curta.machine.wasm import ValueType
 from curta.machine.wasm.module import (
     BlockType,
     Data,
@@ -30,7 +31,7 @@ from curta.machine.wasm.module import (
     Module,
     TableType,
 )
-from curta.machine.wasm.opcodes import NUMERIC, OPCODES, VALUE_TYPE_CODES, Opcode, ValueType
+from curta.machine.wasm.opcodes import NUMERIC, OPCODES, VALUE_TYPE_CODES, Opcode
 
 Item = TypeVar("Item")
 Types = tuple[ValueType, ...]

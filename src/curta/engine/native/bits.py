@@ -12,7 +12,7 @@ from fractions import Fraction
 from functools import cache
 from itertools import pairwise
 
-from curta.compiler.numbers import Number, power_of_two
+from curta.dyadic import Number, power_of_two
 from curta.engine.native.values import (
     ONE,
     Bounds,

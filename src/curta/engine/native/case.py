@@ -19,7 +19,7 @@ from fractions import Fraction
 from operator import itemgetter
 from typing import Self
 
-from curta.compiler.numbers import Number, common_factor, divided, power_of_two, simplify, step_of
+from curta.dyadic import Number, common_factor, divided, power_of_two, simplify, step_of
 from curta.engine.native.intervals import Intervals
 from curta.engine.native.shapes import jumps_of, staircase_of
 from curta.engine.native.values import (

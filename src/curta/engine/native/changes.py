@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from curta.compiler.numbers import Number
+from curta.dyadic import Number
 from curta.engine.native.bits import Cut
 from curta.engine.native.case import Facts
 from curta.engine.native.routine import Act, Filing, Growth

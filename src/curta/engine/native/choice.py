@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
-from curta.compiler.numbers import Number, power_of_two, simplify
+from curta.dyadic import Number, power_of_two, simplify
 from curta.engine.native.case import Case
 from curta.engine.native.routine import Acts, Divide, Rule, Say
 from curta.engine.native.values import CONSTANT, Bounds, Steps, Sum, ValueId, sum_of

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from curta.compiler.numbers import Number, simplify
+from curta.dyadic import Number, simplify
 from curta.engine.native.case import Facts
 from curta.engine.native.routine import Routine
 from curta.engine.native.values import (

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
-from curta.compiler.numbers import Number, power_of_two, simplify
+from curta.dyadic import Number, power_of_two, simplify
 from curta.engine.native.case import Case, Facts
 from curta.engine.native.choice import score_range, whole_vertex
 from curta.engine.native.classes import are_in_a_row

@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from importlib.resources import files
 
 from curta.compiler.model import Model
-from curta.compiler.numbers import power_of_two, simplify
+from curta.dyadic import power_of_two, simplify
 from curta.engine.native.code_to_c import CodeWriter
 from curta.engine.native.expressions import CannotSpecialiseError, integer
 from curta.engine.native.following import Follower

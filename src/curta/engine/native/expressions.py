@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import accumulate
 
-from curta.compiler.numbers import Number, power_of_two, simplify
+from curta.dyadic import Number, power_of_two, simplify
 from curta.engine.native.bits import Bits, Part, put_together
 from curta.engine.native.case import Case
 from curta.engine.native.shapes import Jumps, is_length, is_scattered, square_wave_of, staircase_of

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from curta.compiler.numbers import Number
+from curta.dyadic import Number
 from curta.engine.native.case import Case, Facts
 from curta.engine.native.classes import (
     TokenClass,

@@ -11,7 +11,7 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Mapping
 
-from curta.compiler.numbers import FLOAT64, Number, divided, power_of_two, simplify
+from curta.dyadic import FLOAT64, Number, divided, power_of_two, simplify
 from curta.engine.native.bits import BitFinder
 from curta.engine.native.values import (
     Bounds,

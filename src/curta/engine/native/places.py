@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 
-from curta.compiler.numbers import Number, power_of_two, simplify
+from curta.dyadic import Number, power_of_two, simplify
 from curta.engine.native.bits import Bits, Cut
 from curta.engine.native.case import Case, Facts, common
 from curta.engine.native.changes import Change, Changes

@@ -21,7 +21,7 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import zip_longest
 
-from curta.compiler.numbers import Number
+from curta.dyadic import Number
 from curta.engine.native.bits import Cut
 from curta.engine.native.case import Case, Facts
 from curta.engine.native.changes import Change

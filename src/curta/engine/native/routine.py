@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from curta.compiler.numbers import Number
+from curta.dyadic import Number
 from curta.engine.native.case import Case
 from curta.engine.native.values import (
     Bounds,

@@ -14,7 +14,7 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 
-from curta.compiler.numbers import Number
+from curta.dyadic import Number
 from curta.engine.native.case import Case, Facts
 from curta.engine.native.classes import TokenClass
 from curta.engine.native.code_to_c import CodeWriter

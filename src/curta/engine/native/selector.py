@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from fractions import Fraction
 
-from curta.compiler.numbers import power_of_two
+from curta.dyadic import power_of_two
 from curta.engine.native.case import Case, Facts
 from curta.engine.native.routine import Routine
 from curta.engine.native.values import ONE, FetchedValue, Parameter, Pool, Product, Steps, ValueId

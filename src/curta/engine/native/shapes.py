@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import accumulate, pairwise
 
-from curta.compiler.numbers import Number
+from curta.dyadic import Number
 
 MOST_JUMPS = 1 << 20
 MOST_ENTRIES = 4096

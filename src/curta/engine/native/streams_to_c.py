@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from curta.compiler.numbers import power_of_two
+from curta.dyadic import power_of_two
 from curta.engine.native.case import Case
 from curta.engine.native.code_to_c import CodeWriter
 from curta.engine.native.expressions import Scope

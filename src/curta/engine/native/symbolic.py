@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from curta.compiler.model import Model
-from curta.compiler.numbers import Number, exact, power_of_two, simplify, step_of
+from curta.dyadic import Number, exact, power_of_two, simplify, step_of
 from curta.engine.native.case import Case, Facts
 from curta.engine.native.routine import Check, Event, Filing, Growth, Routine, Rule, without_idle
 from curta.engine.native.tables import kind_of

@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import groupby
 
-from curta.compiler.numbers import Number, power_of_two
+from curta.dyadic import Number, power_of_two
 from curta.engine.native.routine import Filing, Routine
 from curta.engine.native.values import Member, Pool, Rows, Sum
 

@@ -15,7 +15,7 @@ from itertools import accumulate, pairwise
 from typing import Any, TypeVar, cast
 
 from curta.compiler.nodes import PositionFeature
-from curta.compiler.numbers import Number, divided, power_of_two, simplify, step_of
+from curta.dyadic import Number, divided, power_of_two, simplify, step_of
 
 ValueId = int
 CONSTANT: ValueId = -1

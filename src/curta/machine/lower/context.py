@@ -12,7 +12,8 @@ from curta.machine.library import imported_function, library_module
 from curta.machine.lower.code import USER, Callee
 from curta.machine.parts.operations import Extension
 from curta.machine.values import to_words
-from curta.machine.wasm.module import MAX_PAGES, FunctionType, Module
+from curta.machine.wasm import MAX_PAGES
+from curta.machine.wasm.module import FunctionType, Module
 from curta.machine.wasm.opcodes import SEGMENT_USERS
 
 LAST_REGISTER = 2 * GLOBALS - 1

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from curta.compiler import Graph, Node
 from curta.errors import UserError
 from curta.machine.instructions import OPERATIONS, Kind, has_fourth, kind_of
-from curta.machine.parts.words import Word
 from curta.machine.vocabulary import TOKENS, operation_tokens
+
+if TYPE_CHECKING:
+    from curta.compiler import Graph, Node
+    from curta.machine.parts.words import Word
 
 
 @dataclass(frozen=True)

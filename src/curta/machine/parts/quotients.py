@@ -40,9 +40,10 @@ from curta.compiler import (
     select,
 )
 from curta.compiler.derived import split_top
+from curta.machine.float_words import FLOAT_DIGITS
 from curta.machine.parts.float_operands import BIAS, Kind, Unpacked
 from curta.machine.parts.limbs import LIMB, UNIT, Limbs, carried, highest_bit, window
-from curta.machine.parts.token import FLOAT_DIGITS, Token
+from curta.machine.parts.token import Token
 
 BASE = 128
 DIGIT_BITS = 7

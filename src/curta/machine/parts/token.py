@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from curta.compiler import Graph, Node, at_least, at_most, back, both
+from curta.machine.float_words import FLOAT_DIGITS
 from curta.machine.instructions import WORD
 from curta.machine.parts.words import from_digits
 from curta.machine.vocabulary import (
@@ -37,8 +38,6 @@ from curta.machine.vocabulary import (
 WORD_DIGITS = 3
 QUOTIENT_DIGITS = 4
 """Of a word; in base 256."""
-FLOAT_DIGITS = 8
-"""Of a quotient of floats; in base 128, but up to 255."""
 
 
 @dataclass(frozen=True)

@@ -19,8 +19,9 @@ from curta.machine.library import (
 )
 from curta.machine.proof.terms import ZERO, Term, constant, word_of
 from curta.machine.values import to_words
+from curta.machine.wasm import ValueType
 from curta.machine.wasm.module import Expression, FunctionType, Instruction, Module
-from curta.machine.wasm.opcodes import OPCODES, SEGMENT_USERS, ValueType
+from curta.machine.wasm.opcodes import OPCODES, SEGMENT_USERS
 from curta.machine.wasm.validate_code import BodyValidator, Branch
 
 Words = tuple[Term, ...]

@@ -22,7 +22,7 @@ from curta.machine.proof.modules import Refused, SourceFunction, Sources
 from curta.machine.proof.outside import OUTSIDE, access, native
 from curta.machine.proof.terms import ONE, ZERO, Term, Terms, constant, word_of
 from curta.machine.values import word_count
-from curta.machine.wasm.opcodes import ValueType
+from curta.machine.wasm import ValueType
 
 _UNREACHABLE = TRAPS.index("unreachable")
 _UNDEFINED = TRAPS.index("undefined element")

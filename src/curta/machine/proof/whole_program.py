@@ -56,7 +56,8 @@ from curta.machine.proof.simulate import FunctionProof
 from curta.machine.proof.target import Target
 from curta.machine.proof.terms import Terms
 from curta.machine.values import word_count
-from curta.machine.wasm.module import MAX_PAGES, Module
+from curta.machine.wasm import MAX_PAGES
+from curta.machine.wasm.module import Module
 from curta.machine.wasm.opcodes import SEGMENT_USERS
 
 

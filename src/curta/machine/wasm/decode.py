@@ -16,6 +16,7 @@ from curta.errors import (
     ModuleError,
     UnsupportedFeatureError,
 )
+from curta.machine.wasm import ValueType
 from curta.machine.wasm.decode_code import decode_expression
 from curta.machine.wasm.module import (
     Data,
@@ -34,7 +35,7 @@ from curta.machine.wasm.module import (
     SegmentMode,
     TableType,
 )
-from curta.machine.wasm.opcodes import SEGMENT_USERS, VALUE_TYPES, ValueType
+from curta.machine.wasm.opcodes import SEGMENT_USERS, VALUE_TYPES
 from curta.machine.wasm.reader import Reader
 
 MAGIC = b"\0asm"

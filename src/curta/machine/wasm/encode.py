@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from itertools import groupby
 from typing import Any
 
+from curta.machine.wasm import ValueType
 from curta.machine.wasm.decode import MAGIC, SECTIONS, VERSION
 from curta.machine.wasm.module import (
     BlockType,
@@ -25,14 +26,7 @@ from curta.machine.wasm.module import (
     Module,
     TableType,
 )
-from curta.machine.wasm.opcodes import (
-    OPCODES,
-    SEGMENT_USERS,
-    VALUE_TYPE_CODES,
-    Immediates,
-    Opcode,
-    ValueType,
-)
+from curta.machine.wasm.opcodes import OPCODES, SEGMENT_USERS, VALUE_TYPE_CODES, Immediates, Opcode
 
 _FUNCREF = b"\x70"
 _KIND_CODES = {"func": 0, "table": 1, "memory": 2, "global": 3}

@@ -22,14 +22,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from curta.machine.wasm.opcodes import ValueType
+from curta.machine.wasm import ValueType
 
 BlockType = ValueType | int | None
 ExternalKind = Literal["func", "table", "memory", "global"]
 SegmentMode = Literal["active", "passive", "declarative"]
-
-PAGE_BYTES = 65536
-MAX_PAGES = 65536
 
 
 @dataclass(frozen=True, slots=True)

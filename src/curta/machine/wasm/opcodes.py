@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Literal, get_args
 
-ValueType = Literal["i32", "i64", "f32", "f64"]
+from curta.machine.wasm import BITS, ValueType
+
 VALUE_TYPES: dict[int, ValueType] = {0x7F: "i32", 0x7E: "i64", 0x7D: "f32", 0x7C: "f64"}
 VALUE_TYPE_CODES = {name: code for code, name in VALUE_TYPES.items()}
-BITS: dict[ValueType, int] = {"i32": 32, "i64": 64, "f32": 32, "f64": 64}
 Space = Literal["label", "local", "func", "type", "table", "memory", "global", "data", "elem"]
 """What an index can count."""
 

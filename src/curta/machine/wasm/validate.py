@@ -7,15 +7,9 @@ and else as `decode` computed them: a module made by hand goes through `encode` 
 from __future__ import annotations
 
 from curta.errors import InvalidModuleError, UnsupportedFeatureError
-from curta.machine.wasm.module import (
-    MAX_PAGES,
-    Expression,
-    FunctionType,
-    IndexSpaces,
-    Limits,
-    Module,
-)
-from curta.machine.wasm.opcodes import OPCODES, Immediates, ValueType
+from curta.machine.wasm import MAX_PAGES, ValueType
+from curta.machine.wasm.module import Expression, FunctionType, IndexSpaces, Limits, Module
+from curta.machine.wasm.opcodes import OPCODES, Immediates
 from curta.machine.wasm.validate_code import BodyValidator, Branches
 
 

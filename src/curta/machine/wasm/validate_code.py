@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from curta.errors import InvalidModuleError
+from curta.machine.wasm import ValueType
 from curta.machine.wasm.module import FunctionType, IndexSpaces, Instruction, Module
-from curta.machine.wasm.opcodes import MEMORY_ACCESSES, OPCODES, Space, ValueType
+from curta.machine.wasm.opcodes import MEMORY_ACCESSES, OPCODES, Space
 
 Types = tuple[ValueType, ...]
 Chain = tuple[Any, ValueType | None] | None
