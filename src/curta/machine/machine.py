@@ -44,7 +44,7 @@ from curta.machine.run import (
     talker_of,
 )
 from curta.machine.talkers import ReferenceTalker, Talker
-from curta.machine.toolchain import Watcher, read_program
+from curta.machine.toolchain import Watcher, patient, read_program
 
 if TYPE_CHECKING:
     from curta.machine.kept.keeping import Ready
@@ -208,11 +208,11 @@ class Machine:
         preparing = Thread(target=prepare)
         preparing.start()
         yield
+        watcher = watcher or patient("compiling the machine, once: a few seconds")
         started = time.monotonic()
         while preparing.is_alive():
             preparing.join(LOOKS)
-            if watcher is not None:
-                watcher.waiting(time.monotonic() - started)
+            watcher.waiting(time.monotonic() - started)
 
     def load(
         self,

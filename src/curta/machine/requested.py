@@ -13,7 +13,7 @@ from curta.machine.instance import Instance
 from curta.machine.machine import Machine
 from curta.machine.request import Loading, ProgramOptions, Request
 from curta.machine.run import LoadOptions, MachineLevel, RunOptions, TalkOptions
-from curta.machine.toolchain import Watcher, split_flags
+from curta.machine.toolchain import COMPILING, LONG, Watcher, split_flags
 from curta.machine.values import parse_number, show
 from curta.options import options_of
 from curta.terminal import QUIET_SECONDS, Screen
@@ -54,9 +54,9 @@ def told(screen: Screen) -> RunOptions:
     """Have a screen show what a run says of itself."""
 
     def compiling(seconds: float) -> None:
-        hint = "" if seconds < 3 else " (the first time, libraries too: half a minute or so)"
+        what = COMPILING if seconds > LONG else "compiling"
         if seconds > QUIET_SECONDS / 2:
-            screen.draw(f"compiling{hint} {seconds:.0f} s")
+            screen.draw(f"{what} {seconds:.0f} s")
 
     return {
         "on_stdout": screen.write,

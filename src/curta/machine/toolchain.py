@@ -28,6 +28,7 @@ import os
 import re
 import shlex
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
@@ -86,6 +87,9 @@ NAMES = b"\4name"
 """What the custom section with the names of functions begins with."""
 UNCERTAIN = 0.05
 """Seconds: a file that was changed so shortly before may have been changed during compilation."""
+COMPILING = "compiling (the first time, libraries too: half a minute or so)"
+LONG = 2.0
+"""Seconds from which on somebody who waits is told what for."""
 
 SourcePath = str | Path
 
@@ -98,6 +102,18 @@ class Watcher:
 
     waiting: Callable[[float], None]
     warned: Callable[[str], None]
+
+
+def patient(what: str) -> Watcher:
+    """Of those who gave none: what takes long is said once, on the standard error."""
+    said = list[str]()
+
+    def waiting(seconds: float) -> None:
+        if seconds > LONG and not said and sys.stderr is not None:
+            said.append(what)
+            print(f"curta: {what}", file=sys.stderr, flush=True)
+
+    return Watcher(waiting, lambda _: None)
 
 
 def read_program(
@@ -113,6 +129,7 @@ def read_program(
     """
     paths = [Path(source) for source in _listed(sources)]
     kinds = {kind_of(path) for path in paths}
+    watcher = watcher or patient(COMPILING)
     if kinds <= {"c", "c++"}:
         compilation = Compilation(tuple(map(str, paths)), tuple(flags), library)
         return compilation.cached() or compilation.compile(watcher)

@@ -208,6 +208,16 @@ def test_whoever_waits_is_told(folder: Path) -> None:
     assert "careful" in "".join(warnings)
 
 
+def test_who_waits_and_watches_nothing_is_told_once(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(toolchain, "LONG", 0.0)
+    (folder / "hello.c").write_text('#warning "careful"\nint main(void) { return 0; }\n')
+    for _ in range(2):
+        read_program("hello.c", [f"-DUNIQUE={folder.name}"])
+    assert capsys.readouterr().err == f"curta: {toolchain.COMPILING}\n"
+
+
 def test_text_and_binary(tmp_path: Path) -> None:
     text = tmp_path / "f.wat"
     text.write_text('(module (func (export "f") (result i32) (i32.const 7)))')
