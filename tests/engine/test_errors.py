@@ -17,11 +17,11 @@ import pytest
 import safetensors
 import safetensors.numpy
 
-from curta import store
+from curta import compiler, store
 from curta.app.command_line import main
 from curta.compiler import Graph, Model, compile, load_model
 from curta.compiler.model import digest
-from curta.engine import LEVELS, Engine, Level, load, model_cache
+from curta.engine import LEVELS, Engine, Level, load
 from curta.engine.model_cache import compile_cached
 from curta.errors import FileError, GraphError, RegionError, TokenError, UserError
 
@@ -399,7 +399,7 @@ def test_a_cached_model_is_not_compiled_again(
 ) -> None:
     monkeypatch.setenv("CURTA_CACHE", str(tmp_path))
     expected = compile_cached(program(), 8).to_bytes()
-    monkeypatch.setattr(model_cache, "compile", None)
+    monkeypatch.setattr(compiler, "compile", None)
     assert compile_cached(program(), 8).to_bytes() == expected
 
 
