@@ -39,7 +39,7 @@ CONFIG = TrainingConfig(
     steps=3_000, batch=256, learning_rate=2e-3, warmup=100, last_blocks=0, rank=16, alpha=32,
     longest=320, precision="bfloat16", checkpoint=500,
 )  # fmt: skip
-STRENGTH = 0.85
+STRENGTH = 0.8
 """How much of what was learned is added to the model: with a little less than all it calls less
 where there is nothing to compute, and hardly knows less.
 """
