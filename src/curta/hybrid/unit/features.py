@@ -29,9 +29,8 @@ from curta.hybrid.unit.numbers import numbers_in, numbers_of_tokens, pieces_of
 from curta.hybrid.unit.questions import KINDS, Question, Split, questions
 from curta.hybrid.unit.router import (
     MOST_NUMBERS,
-    OPERATIONS,
+    Decision,
     Readings,
-    Role,
     Shape,
     of_numbers,
     padded,
@@ -166,20 +165,11 @@ def alike(rows: Sequence[Sequence[int]]) -> int:
     return next((at for at in range(most) if len({row[at] for row in rows}) > 1), most)
 
 
-@dataclass(frozen=True)
-class Label:
-    """What a router should say about a text: the number of one of `OPERATIONS`, and parts."""
-
-    operation: int
-    parts: tuple[Role, ...]
-
-
-def label(question: Question) -> Label:
-    """By where its numbers stand."""
-    parts = dict.fromkeys((span.begin for span in numbers_in(question.text)), Role.NONE)
-    for part, span in zip((Role.FIRST, Role.SECOND), question.operands, strict=False):
-        parts[span.begin] = part
-    if question.places is not None:
-        parts[question.places.begin] = Role.PLACES
-    operation = OPERATIONS.index(question.wording.operation)
-    return Label(operation, tuple(parts.values())[-MOST_NUMBERS:])
+def label(question: Question) -> Decision:
+    """What a router should say about a text, by where its numbers stand."""
+    if not question.operands:
+        return Decision(None)
+    spans = numbers_in(question.text)[-MOST_NUMBERS:]
+    first, second = map(spans.index, question.operands)
+    places = None if question.places is None else spans.index(question.places)
+    return Decision(question.wording.operation, (first, second), places)

@@ -24,7 +24,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import IntEnum
 from itertools import permutations
 from typing import Any
 
@@ -52,15 +51,6 @@ APART = 3
 
 FAR = 1e4
 """What a score of a number that is not there is below all others."""
-
-
-class Role(IntEnum):
-    """What a number can be: nothing, one of the operands, or how many decimals to say."""
-
-    NONE = 0
-    FIRST = 1
-    SECOND = 2
-    PLACES = 3
 
 
 @dataclass(frozen=True)
@@ -142,7 +132,7 @@ class Scores:
 
 @dataclass(frozen=True)
 class Decision:
-    """What a router says about one text.
+    """What a router says about one text, or should say.
 
     operation: nothing, if it does not fire
     operands:  which of the numbers are the first and the second

@@ -23,8 +23,8 @@ from torch.nn.utils import clip_grad_norm_
 
 from curta.hybrid.unit.arithmetic import Operation
 from curta.hybrid.unit.config import RouterTraining
-from curta.hybrid.unit.features import Features, Label, Part, label
-from curta.hybrid.unit.router import FAR, OPERATIONS, Decision, Role, Router, Scores, Shape
+from curta.hybrid.unit.features import Features, Part, label
+from curta.hybrid.unit.router import FAR, OPERATIONS, Decision, Router, Scores, Shape
 
 EITHER_WAY = (Operation.ADDITION, Operation.MULTIPLICATION)
 WARM = 20
@@ -99,14 +99,17 @@ def fitted(
 
 
 @torch.no_grad()
-def solved(router: Router, features: Features, labels: Sequence[Label], penalty: float) -> Router:
+def solved(
+    router: Router, features: Features, labels: Sequence[Decision], penalty: float
+) -> Router:
     """With L, which is added to what rows were taught without it: they err in different places."""
     texts = [at for at, numbers in enumerate(features.numbers) if len(numbers) > 1]
     behind = [features.numbers[at][[0, -1], features.text.shape[1] :].flatten() for at in texts]
     ends = torch.cat([features.text[texts], torch.stack(behind)], dim=1).double()
     mean, scale = ends.mean(0), 1 / (ends.std(0) + 1e-3)
     given = torch.cat([(ends - mean) * scale, torch.ones(len(ends), 1)], dim=1)
-    wanted = one_hot(torch.tensor([labels[at].operation for at in texts]), len(OPERATIONS)).double()
+    asked = torch.tensor([OPERATIONS.index(labels[at].operation) for at in texts])
+    wanted = one_hot(asked, len(OPERATIONS)).double()
     system = given.T @ given
     system.diagonal().add_(penalty)
     weights = SURE * torch.linalg.solve(system, given.T @ wanted).T
@@ -131,23 +134,21 @@ def shuffled(
     yield from batches
 
 
-def loss(scores: Scores, labels: Sequence[Label]) -> Tensor:
+def loss(scores: Scores, labels: Sequence[Decision]) -> Tensor:
     """See above."""
-    operations = torch.tensor([each.operation for each in labels], device=scores.places.device)
-    found = nll_loss(scores.operations, operations)
+    operations = [OPERATIONS.index(each.operation) for each in labels]
+    found = nll_loss(scores.operations, torch.tensor(operations, device=scores.places.device))
     operands, places = [], []
     for row, each in enumerate(labels):
-        if each.operation:
-            operation = OPERATIONS[each.operation]
-            first, second = each.parts.index(Role.FIRST), each.parts.index(Role.SECOND)
+        if each.operands is not None:
+            first, second = each.operands
             of_first, of_second = scores.operands[row]
             straight = of_first[first] + of_second[second]
             turned = of_first[second] + of_second[first]
-            is_either = operation in EITHER_WAY
+            is_either = each.operation in EITHER_WAY
             operands.append(torch.logaddexp(straight, turned) if is_either else straight)
-            if operation is Operation.DIVISION:
-                at = each.parts.index(Role.PLACES) + 1 if Role.PLACES in each.parts else 0
-                places.append(scores.places[row, at])
+            if each.operation is Operation.DIVISION:
+                places.append(scores.places[row, 0 if each.places is None else 1 + each.places])
     if operands:
         found = found - torch.stack(operands).mean()
     if places:
@@ -177,12 +178,10 @@ def threshold(decisions: Sequence[Decision], share: float) -> float:
     return math.nextafter(others[allowed], math.inf) if len(others) > allowed else -FAR
 
 
-def agrees(decision: Decision, label: Label) -> bool:
+def agrees(decision: Decision, label: Decision) -> bool:
     """Whether operation, operands and decimals are those; the order counts where it matters."""
-    if decision.operation is not OPERATIONS[label.operation] or decision.operands is None:
+    if decision.operation is not label.operation or label.operands is None:
         return False
-    wanted = label.parts.index(Role.FIRST), label.parts.index(Role.SECOND)
     either_way = decision.operation in EITHER_WAY
-    places = label.parts.index(Role.PLACES) if Role.PLACES in label.parts else None
-    same = decision.operands == wanted or (either_way and decision.operands == wanted[::-1])
-    return same and decision.places == places
+    operands = (label.operands, label.operands[::-1]) if either_way else (label.operands,)
+    return decision.operands in operands and decision.places == label.places
