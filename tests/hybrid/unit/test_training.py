@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from copy import deepcopy
 from dataclasses import replace
 from itertools import chain
 from random import Random
@@ -21,7 +22,7 @@ from curta.hybrid.unit.arithmetic import Operation, expected
 from curta.hybrid.unit.config import RouterTraining
 from curta.hybrid.unit.features import features, label
 from curta.hybrid.unit.model import listening
-from curta.hybrid.unit.numbers import Number, numbers_in, numbers_of_tokens, pieces_of
+from curta.hybrid.unit.numbers import Number, numbers_in, numbers_of_tokens
 from curta.hybrid.unit.questions import KINDS, Question, question, questions, wordings
 from curta.hybrid.unit.router import (
     FAR,
@@ -87,25 +88,24 @@ def test_the_same_seed_draws_the_same() -> None:
 
 
 def test_labels_say_where_the_operands_stand() -> None:
-    (asked,) = [
-        one
-        for one in questions("train", "wordings", 300, 0)
-        if one.wording.text.startswith("Subtract {b} from")
-    ][:1] or [None]
-    if asked is None:
-        pytest.skip("this wording is not for training")
-    assert label(asked) == Decision(Operation.SUBTRACTION, (1, 0))
+    wording = next(one for one in wordings() if one.text.startswith("Subtract {b} from"))
+    asked = question(wording, Random(0))
+    assert label(asked, 2) == Decision(Operation.SUBTRACTION, (1, 0))
+    assert label(asked, 4) == Decision(Operation.SUBTRACTION, (3, 2))  # two in a system text
 
 
 TEXTS = ["What is 12 plus -7?", "9", "no number", "Take 1 from 2 and 3."]
 
 
-def test_what_is_read_is_what_a_pass_of_its_own_has() -> None:
-    tokens = tiny.chat_tokenizer()
+@pytest.mark.parametrize("system", ["", "7 and 12: "])
+def test_what_is_read_is_what_a_pass_of_its_own_has(system: str) -> None:
+    tokens = deepcopy(tiny.chat_tokenizer())
+    tokens.chat_template = system + tokens.chat_template
     read = features(base(), tokens, TEXTS, batch=3)
     shape = Shape.of(base().config)
-    readings = read.readings(range(4))
-    assert readings.counts == [2, 1, 0, 3]
+    readings = read.readings(range(4), base())
+    more = len(numbers_in(system))
+    assert [len(each) - more for each in readings.numbers] == [2, 1, 0, 3]
     asking = generator(base(), tokens, None)
     for at, text in enumerate(TEXTS):
         ids = asking.encoded(asking.asked(text))
@@ -113,9 +113,7 @@ def test_what_is_read_is_what_a_pass_of_its_own_has() -> None:
             cache = base()(input_ids=torch.tensor([ids]), use_cache=True).past_key_values
         assert close(read.begin[at], streams[shape.enter][0, -1])
         assert close(read.text[at], streams[shape.leave][0, -1])
-        for number, span in zip(
-            read.numbers[at], numbers_of_tokens(pieces_of(tokens, ids)), strict=True
-        ):
+        for number, span in zip(read.numbers[at], numbers_of_tokens(tokens, ids), strict=True):
             both = streams[shape.numbers][0, span.end - 1 : span.end + 1]
             assert close(number, both.flatten())
         assert readings.there[at].sum() == readings.position[at] == len(ids)
@@ -131,10 +129,17 @@ def test_rows_say_the_same_in_a_batch_and_alone() -> None:
     router = Router(Shape.of(base().config)).eval()
     read = features(base(), tiny.chat_tokenizer(), TEXTS)
     decoder = base().get_decoder()
-    together = router(decoder, read.readings([0, 3]).to(base()))
+    together = router(decoder, read.readings([0, 3], base()))
     for row, at in enumerate((0, 3)):
-        alone = router(decoder, read.readings([at]).to(base()))
+        alone = router(decoder, read.readings([at], base()))
         assert torch.allclose(together.operations[row], alone.operations[0], atol=1e-4)
+
+
+def test_a_batch_may_be_of_texts_without_numbers() -> None:
+    router = Router(Shape.of(base().config)).eval()
+    read = features(base(), tiny.chat_tokenizer(), TEXTS)
+    readings = read.readings([2], base())
+    assert router.decide(base().get_decoder(), readings, 0.0)[0].operation is None
 
 
 def close(kept: torch.Tensor, stream: torch.Tensor) -> bool:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,8 +23,8 @@ from torch.nn.utils import clip_grad_norm_
 
 from curta.hybrid.unit.arithmetic import Operation
 from curta.hybrid.unit.config import RouterTraining
-from curta.hybrid.unit.features import Features, Part, label
-from curta.hybrid.unit.router import FAR, OPERATIONS, Decision, Router, Scores, Shape
+from curta.hybrid.unit.features import Features, Part, labels, together
+from curta.hybrid.unit.router import FAR, OPERATIONS, Decision, Router, Scores, Shape, ends
 
 EITHER_WAY = (Operation.ADDITION, Operation.MULTIPLICATION)
 WARM = 20
@@ -57,14 +57,15 @@ def train(
         torch.manual_seed(config.training_seed)
         router = fitted(base, training, config, on_progress=on_progress)
     features, asked = validation
-    labels, kinds = [label(one) for one in asked], [one.wording.kind for one in asked]
-    decisions = decided(router, base, features, -math.inf)
+    kinds = [one.wording.kind for one in asked]
+    decisions = decided(router, base, features)
     limit = max(
         threshold([each for each, kind in zip(decisions, kinds, strict=True) if kind == of], share)
         for of, share in (("others", config.false_routes), ("beyond", config.false_beyond))
     )
     firing = [each if each.certainty >= limit else Decision(None) for each in decisions]
-    right = [agrees(*both) for both in zip(firing, labels, strict=True) if both[1].operation]
+    right = [agrees(*both) for both in zip(firing, labels(validation), strict=True)
+             if both[1].operation]  # fmt: skip
     false = [bool(each.operation) for each, kind in zip(firing, kinds, strict=True)
              if kind == "others"]  # fmt: skip
     return Trained(router, limit, sum(right) / max(1, len(right)), sum(false) / max(1, len(false)))
@@ -75,7 +76,7 @@ def fitted(
     on_progress: Callable[[str, float, float], None],
 ) -> Router:  # fmt: skip
     """Gradient descent (AdamW, a rate that falls as a cosine does)."""
-    features, labels = training[0], [label(one) for one in training[1]]
+    features, wanted = training[0], labels(training)
     decoder, device = base.get_decoder(), base.device
     drawn = random.Random(config.training_seed)
     router = Router(Shape.of(base.config.get_text_config())).to(device)
@@ -88,14 +89,14 @@ def fitted(
         lambda step: min(1, (step + 1) / WARM) * (1 + math.cos(math.pi * step / len(batches))) / 2,
     )
     for step, texts in enumerate(batches):
-        scores = router(decoder, features.readings(texts).to(base))
+        scores = router(decoder, features.readings(texts, base))
         optimiser.zero_grad()
-        torch.autograd.backward(loss(scores, [labels[at] for at in texts]))
+        torch.autograd.backward(loss(scores, [wanted[at] for at in texts]))
         clip_grad_norm_(router.parameters(), 1.0)
         optimiser.step()
         schedule.step()
         on_progress("steps", step + 1, len(batches))
-    return solved(router, features, labels, config.penalty).eval()
+    return solved(router, features, wanted, config.penalty).eval()
 
 
 @torch.no_grad()
@@ -104,10 +105,9 @@ def solved(
 ) -> Router:
     """With L, which is added to what rows were taught without it: they err in different places."""
     texts = [at for at, numbers in enumerate(features.numbers) if len(numbers) > 1]
-    behind = [features.numbers[at][[0, -1], features.text.shape[1] :].flatten() for at in texts]
-    ends = torch.cat([features.text[texts], torch.stack(behind)], dim=1).double()
-    mean, scale = ends.mean(0), 1 / (ends.std(0) + 1e-3)
-    given = torch.cat([(ends - mean) * scale, torch.ones(len(ends), 1)], dim=1)
+    read = ends(features.text[texts], [features.numbers[at] for at in texts]).double()
+    mean, scale = read.mean(0), 1 / (read.std(0) + 1e-3)
+    given = torch.cat([(read - mean) * scale, torch.ones(len(read), 1)], dim=1)
     asked = torch.tensor([OPERATIONS.index(labels[at].operation) for at in texts])
     wanted = one_hot(asked, len(OPERATIONS)).double()
     system = given.T @ given
@@ -121,17 +121,15 @@ def solved(
 
 def shuffled(
     features: Features, config: RouterTraining, drawn: random.Random
-) -> Iterator[list[int]]:
+) -> list[Sequence[int]]:
     """All texts once, in random batches of texts that are about as long."""
     order = drawn.sample(range(len(features.memory)), len(features.memory))
-    batches = []
+    batches: list[Sequence[int]] = []
     for begin in range(0, len(order), 8 * config.batch):
-        near = sorted(
-            order[begin : begin + 8 * config.batch], key=lambda at: features.memory[at].shape[3]
-        )
-        batches += [near[at : at + config.batch] for at in range(0, len(near), config.batch)]
+        near = order[begin : begin + 8 * config.batch]
+        batches += together(near, config.batch, features.length)
     drawn.shuffle(batches)
-    yield from batches
+    return batches
 
 
 def loss(scores: Scores, labels: Sequence[Decision]) -> Tensor:
@@ -156,18 +154,14 @@ def loss(scores: Scores, labels: Sequence[Decision]) -> Tensor:
     return found
 
 
-def decided(
-    router: Router, base: Any, features: Features, threshold: float, batch: int = 32
-) -> list[Decision]:
-    """About texts that were read, those of like length together."""
+def decided(router: Router, base: Any, features: Features) -> list[Decision]:
+    """About texts that were read, however unsure it is."""
     found: dict[int, Decision] = {}
-    order = sorted(range(len(features.memory)), key=lambda at: features.memory[at].shape[3])
-    for begin in range(0, len(order), batch):
-        texts = order[begin : begin + batch]
-        readings = features.readings(texts).to(base)
-        decisions = router.decide(base.get_decoder(), readings, threshold)
+    for texts in together(range(len(features.memory)), 32, features.length):
+        readings = features.readings(texts, base)
+        decisions = router.decide(base.get_decoder(), readings, -math.inf)
         found |= zip(texts, decisions, strict=True)
-    return [found[at] for at in range(len(order))]
+    return [decision for _, decision in sorted(found.items())]
 
 
 def threshold(decisions: Sequence[Decision], share: float) -> float:
