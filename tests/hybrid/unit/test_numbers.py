@@ -9,7 +9,8 @@ import pytest
 
 pytest.importorskip("transformers")
 
-from curta.hybrid.unit.numbers import Number, numbers_in, numbers_of_tokens, pieces_of
+from curta.delegate.interception.pieces import TokenText
+from curta.hybrid.unit.numbers import Number, numbers_in, numbers_of_tokens
 from tests.support.tiny_language_models import tokenizer, tokenizer_of_any_text
 
 TEXTS = {
@@ -43,9 +44,11 @@ def test_numbers_of_a_text(text: str) -> None:
 @pytest.mark.parametrize("tokens", [tokenizer(), tokenizer_of_any_text()])
 def test_tokens_of_numbers_are_those_that_hold_their_characters(text: str, tokens: object) -> None:
     text = text if tokens is tokenizer_of_any_text() else text.replace("−", "-")
-    pieces = pieces_of(tokens, tokens(text)["input_ids"])  # type: ignore[operator]
+    ids = tokens(text)["input_ids"]  # type: ignore[operator]
+    said = TokenText(tokens)
+    pieces = [said.push(token) for token in ids]
     assert "".join(pieces) == text
-    spans = numbers_of_tokens(pieces)
+    spans = numbers_of_tokens(tokens, ids)
     assert [span.number for span in spans] == [span.number for span in numbers_in(text)]
     for span, where in zip(spans, numbers_in(text), strict=True):
         inside = "".join(pieces[span.begin : span.end])
@@ -53,10 +56,10 @@ def test_tokens_of_numbers_are_those_that_hold_their_characters(text: str, token
 
 
 def test_a_token_may_hold_more_than_a_number() -> None:
-    pieces = pieces_of(tokenizer(), tokenizer()("is 17>> so 12.5>> ok")["input_ids"])
-    spans = numbers_of_tokens(pieces)
+    ids = tokenizer()("is 17>> so 12.5>> ok")["input_ids"]
+    spans = numbers_of_tokens(tokenizer(), ids)
     assert [str(span.number) for span in spans] == ["17", "12.5"]
-    assert "7>> so" in pieces[spans[0].begin : spans[0].end]
+    assert tokenizer().decode(ids[spans[0].begin : spans[0].end]).endswith("7>> so")
 
 
 @pytest.mark.parametrize("seed", range(200))

@@ -26,9 +26,7 @@ def read_once(model: Any, tokens: torch.Tensor, mask: torch.Tensor) -> Any:
     """
     padding = [int(one) for one in (mask == 0).sum(dim=-1)]
     rows = [row[begin:].tolist() for row, begin in zip(tokens, padding, strict=True)]
-    most = min(map(len, rows)) - 1
-    alike = (len(set(column)) == 1 for column in zip(*rows, strict=False))
-    count = next((n for n, same in enumerate(alike) if n == most or not same), 0)
+    count = alike(rows)
     cache: Any = DynamicCache(config=model.config.get_text_config(decoder=True))
     if len(rows) < 2 or count < FEWEST or not can_be_shared(cache, model.config):
         return None
@@ -37,6 +35,12 @@ def read_once(model: Any, tokens: torch.Tensor, mask: torch.Tensor) -> Any:
         layer.keys = moved(layer.keys, padding)
         layer.values = moved(layer.values, padding)
     return cache
+
+
+def alike(rows: Sequence[Sequence[int]]) -> int:
+    """How many tokens all rows begin with; at least one of each is left."""
+    most = min(map(len, rows)) - 1
+    return next((at for at in range(most) if len({row[at] for row in rows}) > 1), most)
 
 
 def can_be_shared(cache: Any, config: Any) -> bool:

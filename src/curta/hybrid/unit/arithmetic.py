@@ -88,9 +88,9 @@ class Arithmetic:
         if places is None:
             if left_over == "0":
                 return found
-            whole, decimals = digits[:-MOST_PLACES].strip("0"), digits[-MOST_PLACES:]
-            zeros = MOST_PLACES - len(decimals.rjust(MOST_PLACES, "0").lstrip("0"))
-            places = ROUNDED if whole else zeros + ROUNDED
+            whole, decimals = found.parts
+            zeros = 0 if whole.strip("0") else MOST_PLACES - len(decimals.lstrip("0"))
+            places = zeros + ROUNDED
         return self.rounded(found, places)
 
     def rounded(self, number: Number, places: int) -> Number:

@@ -9,7 +9,7 @@ one behind it. The stream at the last token says where rows begin, and is what a
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from functools import partial
@@ -23,19 +23,12 @@ from transformers import DynamicCache
 from curta.delegate.data import data_set
 from curta.delegate.data.example import Example
 from curta.delegate.evaluation.systems import generator
+from curta.delegate.interception.beginning import alike
 from curta.hybrid.unit.config import Drawing
 from curta.hybrid.unit.model import listening
-from curta.hybrid.unit.numbers import numbers_in, numbers_of_tokens, pieces_of
+from curta.hybrid.unit.numbers import numbers_in, numbers_of_tokens
 from curta.hybrid.unit.questions import KINDS, Question, Split, questions
-from curta.hybrid.unit.router import (
-    MOST_NUMBERS,
-    OPERATIONS,
-    Readings,
-    Role,
-    Shape,
-    of_numbers,
-    padded,
-)
+from curta.hybrid.unit.router import MOST_NUMBERS, Decision, Readings, Shape, of_numbers
 
 
 @dataclass(frozen=True)
@@ -55,24 +48,28 @@ class Features:
     shared: Tensor
     memory: Sequence[Tensor]
 
-    def readings(self, texts: Sequence[int]) -> Readings:
-        """What a router is given of some of them, padded on the left."""
-        rests = [self.memory[at] for at in texts]
-        most, shared = max(rest.shape[3] for rest in rests), self.shared.shape[3]
+    def length(self, text: int) -> int:
+        """Of its rest, in tokens."""
+        return self.memory[text].shape[3]
+
+    def readings(self, texts: Sequence[int], model: Any) -> Readings:
+        """What a router is given of some of them: where the model is, padded on the left."""
+        most, shared = max(map(self.length, texts)), self.shared.shape[3]
         blocks, _, heads, _, size = self.shared.shape
-        memory = torch.zeros(blocks, 2, len(texts), heads, shared + most, size)
+        kind, device = model.dtype, model.device
+        memory = torch.zeros(
+            blocks, 2, len(texts), heads, shared + most, size, dtype=kind, device=device
+        )
         memory[..., :shared, :] = self.shared[:, :, None]
-        there = torch.zeros(len(texts), shared + most, dtype=torch.bool)
+        there = torch.zeros(len(texts), shared + most, dtype=torch.bool, device=device)
         there[:, :shared] = True
-        for row, rest in enumerate(rests):
-            begin = shared + most - rest.shape[3]
-            memory[:, :, row, :, begin:] = rest
+        for row, text in enumerate(texts):
+            begin = shared + most - self.length(text)
+            memory[:, :, row, :, begin:] = self.memory[text]
             there[row, begin:] = True
-        numbers = [self.numbers[at] for at in texts]
         return Readings(
             [(keys, values) for keys, values in memory], there, there.sum(1),
-            self.text[list(texts)], padded(numbers),
-            [len(each) for each in numbers],
+            self.text[list(texts)].to(device), [self.numbers[at].to(device) for at in texts],
         )  # fmt: skip
 
 
@@ -121,17 +118,18 @@ def features(
     asking = generator(base, tokenizer, None)
     rows = [asking.encoded(asking.asked(text)) for text in texts]
     shape = Shape.of(base.config.get_text_config())
-    spans = [numbers_of_tokens(pieces_of(tokenizer, row))[-MOST_NUMBERS:] for row in rows]
+    spans = [numbers_of_tokens(tokenizer, row)[-MOST_NUMBERS:] for row in rows]
     shared = alike(rows)
     decoder, device = base.get_decoder(), base.device
-    kept = DynamicCache()
+    kept, before = DynamicCache(), torch.empty(0, shape.width)
     if shared:
         ids = torch.tensor([rows[0][:shared]], device=device)
-        decoder(input_ids=ids, past_key_values=kept, use_cache=True)
+        with listening(base, {shape.numbers}) as streams:
+            decoder(input_ids=ids, past_key_values=kept, use_cache=True)
+        before = streams[shape.numbers][0].cpu()
     begin, text, numbers, memory = ([torch.empty(0)] * len(rows) for _ in range(4))
-    order = sorted(range(len(rows)), key=lambda at: len(rows[at]))
-    for done in range(0, len(order), batch):
-        own = order[done : done + batch]
+    done = 0
+    for own in together(range(len(rows)), batch, lambda at: len(rows[at])):
         width = len(rows[own[-1]])
         ids = torch.tensor(
             [rows[at][shared:] + [0] * (width - len(rows[at])) for at in own], device=device
@@ -146,12 +144,21 @@ def features(
                 streams[block][row, last - shared].half().cpu()
                 for block in (shape.enter, shape.leave)
             )
-            found = of_numbers(streams[shape.numbers][row], spans[at], last, shared)
-            numbers[at] = found.half().cpu()
+            stream = torch.cat([before, streams[shape.numbers][row].cpu()])
+            numbers[at] = of_numbers(stream, spans[at], last).half()
             memory[at] = memory_of(cache, shape, row)[..., shared : last + 1, :].half().cpu()
-        on_progress(done + len(own), len(rows))
+        done += len(own)
+        on_progress(done, len(rows))
     whole = memory_of(kept, shape, 0).float().cpu() if shared else memory[0][..., :0, :].float()
     return Features(torch.stack(begin), torch.stack(text), numbers, whole, memory)
+
+
+def together(
+    texts: Sequence[int], batch: int, length: Callable[[int], int]
+) -> Iterator[Sequence[int]]:
+    """Texts in batches, those of like length together, the shortest first."""
+    order = sorted(texts, key=length)
+    return (order[begin : begin + batch] for begin in range(0, len(order), batch))
 
 
 def memory_of(cache: Any, shape: Shape, row: int) -> Tensor:
@@ -160,26 +167,18 @@ def memory_of(cache: Any, shape: Shape, row: int) -> Tensor:
     return torch.stack([torch.stack([block.keys[row], block.values[row]]) for block in blocks])
 
 
-def alike(rows: Sequence[Sequence[int]]) -> int:
-    """How many tokens all rows begin with; at least one of each is left."""
-    most = min(map(len, rows)) - 1
-    return next((at for at in range(most) if len({row[at] for row in rows}) > 1), most)
+def label(question: Question, count: int) -> Decision:
+    """What a router should say that is given so many numbers, the text's own behind others."""
+    if not question.operands:
+        return Decision(None)
+    numbers = numbers_in(question.text)
+    at = {span: count - len(numbers) + number for number, span in enumerate(numbers)}
+    first, second = (at[span] for span in question.operands)
+    places = None if question.places is None else at[question.places]
+    return Decision(question.wording.operation, (first, second), places)
 
 
-@dataclass(frozen=True)
-class Label:
-    """What a router should say about a text: the number of one of `OPERATIONS`, and parts."""
-
-    operation: int
-    parts: tuple[Role, ...]
-
-
-def label(question: Question) -> Label:
-    """By where its numbers stand."""
-    parts = dict.fromkeys((span.begin for span in numbers_in(question.text)), Role.NONE)
-    for part, span in zip((Role.FIRST, Role.SECOND), question.operands, strict=False):
-        parts[span.begin] = part
-    if question.places is not None:
-        parts[question.places.begin] = Role.PLACES
-    operation = OPERATIONS.index(question.wording.operation)
-    return Label(operation, tuple(parts.values())[-MOST_NUMBERS:])
+def labels(part: Part) -> list[Decision]:
+    """Of all questions."""
+    read, asked = part
+    return [label(one, len(its)) for one, its in zip(asked, read.numbers, strict=True)]

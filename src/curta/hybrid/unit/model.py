@@ -26,6 +26,7 @@ from typing import Any
 import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
 from transformers import GenerationMixin, PreTrainedModel
 
 from curta.delegate import models
@@ -33,7 +34,7 @@ from curta.delegate.interception.pieces import Fragments
 from curta.delegate.options import SMOLLM2
 from curta.errors import DataError, UndefinedError, UserError
 from curta.hybrid.unit.arithmetic import MOST_PLACES, Arithmetic
-from curta.hybrid.unit.numbers import Number, Span, numbers_in, numbers_of_tokens, pieces_of
+from curta.hybrid.unit.numbers import Number, Span, numbers_in, numbers_of_tokens
 from curta.hybrid.unit.router import (
     MOST_NUMBERS,
     Decision,
@@ -42,7 +43,6 @@ from curta.hybrid.unit.router import (
     Router,
     Shape,
     of_numbers,
-    padded,
 )
 
 MARGIN = 30.0
@@ -139,34 +139,46 @@ class UnitModel(PreTrainedModel, GenerationMixin):  # type: ignore[no-untyped-ca
                    reads a text, and routes
         on_routes: is told what fired in each row, if anything might
         """
-        spans: list[list[Span]] = []
+        given = {"input_ids": input_ids, "attention_mask": attention_mask} | kwargs
         if pending is None and input_ids is not None and self.router is not None:
-            mask = counting(input_ids, attention_mask)
+            there = counting(input_ids, attention_mask, kwargs.get("past_key_values"))
+            mask = there[:, -input_ids.shape[1] :].tolist()
             spans = [self.numbers(*row) for row in zip(input_ids.tolist(), mask, strict=True)]
-        if asks := any(spans):
-            kept, kwargs["use_cache"] = kwargs.get("use_cache", True) is not False, True
-        with listening(self.base, self.layers_read() if asks else ()) as streams:
-            output = self.base(input_ids=input_ids, attention_mask=attention_mask, **kwargs)
-        if asks:
-            last = [max((at for at, it in enumerate(row) if it), default=0) for row in mask]
-            cache = output.past_key_values
-            there = seen(attention_mask, output.logits, cache.get_seq_length())
-            places = kwargs.get("position_ids")
-            if places is None:
-                places = torch.arange(there.shape[1])[None, -len(mask[0]) :]
-            places = places.expand(len(mask), -1).to(there.device)
-            behind = places[range(len(mask)), last] + 1
-            routes = self.routes(cache, there, behind, streams, spans, last)
-            if not kept:
-                output = type(output)(**{**output, "past_key_values": None})
-            pending = self.waiting(routes, output.logits.device)
-            self.say(output.logits, pending, [len(mask[0]) - at for at in last])
-            if on_routes is not None:
-                on_routes(routes)
-        elif pending is None:
+            if any(spans):
+                return self.asked(given, there, mask, spans, on_routes)
+        output = self.base(**given)
+        if pending is None:
             pending = torch.empty((len(output.logits), 0), dtype=torch.long, device=self.device)
-        elif pending.shape[1]:
-            self.say(output.logits, pending, [1] * len(pending))
+        self.say(output.logits, pending, [1] * len(pending))
+        output["pending"] = pending[:, 1:]
+        return output
+
+    def asked(
+        self, given: dict[str, Any], there: Tensor, mask: list[list[int]],
+        spans: Sequence[list[Span]], on_routes: Callable[[Routes], None] | None,
+    ) -> Any:  # fmt: skip
+        """The output of a pass that reads texts with numbers, and what is to be said behind them.
+
+        there: which tokens of the texts count; mask: of those that are new
+        """
+        assert self.router is not None
+        shape = self.router.shape
+        with listening(self.base, {shape.numbers, shape.leave}) as streams:
+            output = self.base(**given | {"use_cache": True})
+        there = there.to(output.logits.device)
+        last = [max((at for at, it in enumerate(row) if it), default=0) for row in mask]
+        places = given.get("position_ids")
+        if places is None:
+            places = torch.arange(there.shape[1])[None, -len(mask[0]) :]
+        places = places.expand(len(mask), -1).to(there.device)
+        behind = places[range(len(mask)), last] + 1
+        routes = self.routes(output.past_key_values, there, behind, streams, spans, last)
+        if given.get("use_cache") is False:
+            output = type(output)(**{**output, "past_key_values": None})
+        pending = self.waiting(routes, output.logits.device)
+        self.say(output.logits, pending, [len(mask[0]) - at for at in last])
+        if on_routes is not None:
+            on_routes(routes)
         output["pending"] = pending[:, 1:]
         return output
 
@@ -210,14 +222,9 @@ class UnitModel(PreTrainedModel, GenerationMixin):  # type: ignore[no-untyped-ca
         own = [ids[place] for place in at]
         if len(numbers_in(self.tokenizer.decode(own))) < 2:
             return []
-        found = numbers_of_tokens(pieces_of(self.tokenizer, own))[-MOST_NUMBERS:]
+        found = numbers_of_tokens(self.tokenizer, own)[-MOST_NUMBERS:]
         spans = [Span(span.number, at[span.begin], at[span.end - 1] + 1) for span in found]
         return spans if len(spans) > 1 else []
-
-    def layers_read(self) -> set[int]:
-        """Behind which blocks the stream is read."""
-        assert self.router is not None
-        return {self.router.shape.numbers, self.router.shape.leave}
 
     def routes(
         self, cache: Any, there: Tensor, behind: Tensor, streams: dict[int, Tensor],
@@ -232,30 +239,26 @@ class UnitModel(PreTrainedModel, GenerationMixin):  # type: ignore[no-untyped-ca
         assert self.router is not None
         shape = self.router.shape
         asking = [row for row, found in enumerate(spans) if found]
-        numbers = [of_numbers(streams[shape.numbers][row], spans[row], last[row]) for row in asking]
         readings = Readings(
             [(block.keys[asking, :, : there.shape[1]], block.values[asking, :, : there.shape[1]])
              for block in cache.layers[shape.enter : shape.leave]],
             there[asking], behind[asking],
             streams[shape.leave][asking, [last[row] for row in asking]],
-            padded(numbers), [len(each) for each in numbers],
+            [of_numbers(streams[shape.numbers][row], spans[row], last[row]) for row in asking],
         )  # fmt: skip
         found: Routes = [None] * len(spans)
         decoder = self.base.get_decoder()
         decisions = self.router.decide(decoder, readings, self.settings.threshold)
-        for row, decided in zip(asking, decisions, strict=True):
-            read = {layer: stream[row, last[row]] for layer, stream in streams.items()}
-            found[row] = self.computed(decided, spans[row], read)
+        for row, decided, text in zip(asking, decisions, readings.text, strict=True):
+            found[row] = self.computed(decided, spans[row], text)
         return found
 
-    def computed(
-        self, decided: Decision, spans: Sequence[Span], read: dict[int, Tensor]
-    ) -> Route | None:
+    def computed(self, decided: Decision, spans: Sequence[Span], text: Tensor) -> Route | None:
         """The result of a decision; nothing if there is none, as of 1 / 0."""
         if decided.operation is None:
             return None
         begun = time.perf_counter()
-        first, second = self.operands(decided, spans, read)
+        first, second = self.operands(decided, spans, text)
         places = None
         if decided.places is not None:
             places = min(int(spans[decided.places].number.digits), MOST_PLACES)
@@ -267,11 +270,10 @@ class UnitModel(PreTrainedModel, GenerationMixin):  # type: ignore[no-untyped-ca
         return Route(decided.operation, first, second, places, result, microseconds)
 
     def operands(
-        self, decided: Decision, spans: Sequence[Span], read: dict[int, Tensor]
+        self, decided: Decision, spans: Sequence[Span], text: Tensor
     ) -> tuple[Number, Number]:
-        """The numbers that stand where the router says.
-
-        read: the stream at the last token of the row, behind the layers that are read
+        """The numbers that stand where the router says, whatever the stream at the last token of
+        the `text` is.
         """
         assert decided.operands is not None
         first, second = decided.operands
@@ -282,14 +284,9 @@ class UnitModel(PreTrainedModel, GenerationMixin):  # type: ignore[no-untyped-ca
         ends = self.generation_config.eos_token_id
         end = ends[0] if isinstance(ends, list) else ends
         ending = [] if end is None else [end]
-        rows = [
-            [] if route is None else [*self.fragments.encode(route.result), *ending]
-            for route in routes
-        ]
-        most = max(map(len, rows))
-        return torch.tensor(
-            [row + [NOTHING] * (most - len(row)) for row in rows], dtype=torch.long, device=device
-        )
+        said = ([*self.fragments.encode(each.result), *ending] if each else [] for each in routes)
+        rows = [torch.tensor(tokens, dtype=torch.long, device=device) for tokens in said]
+        return pad_sequence(rows, batch_first=True, padding_value=NOTHING)
 
     def say(self, logits: Tensor, pending: Tensor, from_end: Sequence[int]) -> None:
         """Put what is to be said next before all else, at the last token of each row."""
@@ -299,19 +296,12 @@ class UnitModel(PreTrainedModel, GenerationMixin):  # type: ignore[no-untyped-ca
                 logits[row, at, token] = logits[row, at].max() + MARGIN
 
 
-def counting(input_ids: Tensor, attention_mask: Tensor | None) -> list[list[int]]:
-    """Which tokens of a pass count; a mask that covers the cache, too, ends with them."""
-    if attention_mask is None or attention_mask.dim() != 2:
-        return torch.ones_like(input_ids).tolist()
-    rows: list[list[int]] = attention_mask[:, -input_ids.shape[1] :].tolist()
-    return rows
-
-
-def seen(attention_mask: Tensor | None, logits: Tensor, tokens: int) -> Tensor:
-    """Which tokens of the text in a cache count [rows, tokens]."""
-    if attention_mask is None or attention_mask.dim() != 2:
-        return torch.ones(len(logits), tokens, dtype=torch.bool, device=logits.device)
-    return attention_mask[:, :tokens].bool().to(logits.device)
+def counting(input_ids: Tensor, attention_mask: Tensor | None, cache: Any) -> Tensor:
+    """Which tokens of a text count [rows, tokens], those in the cache before this pass, too."""
+    if attention_mask is not None and attention_mask.dim() == 2:
+        return attention_mask.bool()
+    before = 0 if cache is None else cache.get_seq_length()
+    return torch.ones(len(input_ids), before + input_ids.shape[1], dtype=torch.bool)
 
 
 @contextmanager

@@ -44,10 +44,16 @@ class Number:
     def is_zero(self) -> bool:
         return not self.digits.strip("0")
 
+    @property
+    def parts(self) -> tuple[str, str]:
+        """The digits before the point, one at least, and those behind it."""
+        digits = self.digits.rjust(self.places + 1, "0")
+        point = len(digits) - self.places
+        return digits[:point], digits[point:]
+
     def __str__(self) -> str:
         """In decimal, without zeros at the end of what is behind the point."""
-        digits = self.digits.rjust(self.places + 1, "0")
-        before, behind = digits[: len(digits) - self.places], digits[len(digits) - self.places :]
+        before, behind = self.parts
         before, behind = before.lstrip("0") or "0", behind.rstrip("0")
         sign = "-" if self.negative and not self.is_zero else ""
         return f"{sign}{before}.{behind}" if behind else f"{sign}{before}"
@@ -84,19 +90,14 @@ def is_sign(text: str, at: int) -> bool:
     return not before or not (before[-1].isdigit() or before[-1] in ")%")
 
 
-def numbers_of_tokens(pieces: Sequence[str]) -> list[Span]:
-    """All numbers of a row of tokens, by tokens: those that hold a character of it.
-
-    pieces: the text of each token
+def numbers_of_tokens(tokenizer: Any, ids: Sequence[int]) -> list[Span]:
+    """All numbers of a row of tokens, by tokens: those that hold a character of it. A character in
+    several tokens is in the last of them.
     """
+    text = TokenText(tokenizer)
+    pieces = [text.push(token) for token in ids]
     owners = [at for at, piece in enumerate(pieces) for _ in piece]
     return [
         Span(span.number, owners[span.begin], owners[span.end - 1] + 1)
         for span in numbers_in("".join(pieces))
     ]
-
-
-def pieces_of(tokenizer: Any, ids: Sequence[int]) -> list[str]:
-    """The text of each token of a row; a character in several tokens is in the last of them."""
-    text = TokenText(tokenizer)
-    return [text.push(token) for token in ids]

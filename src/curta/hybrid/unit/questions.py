@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from string import Formatter
 from typing import Literal
 
 from curta.delegate.data.data_set import NEGATIVE
@@ -98,11 +99,10 @@ def wordings_of(folder: Kind) -> Iterator[Wording]:
 
 def splits(count: int, seed: str) -> list[Split]:
     """A third for tests, a quarter of the others for validation, in random order."""
-    validation = round((count - (tests := round(count / 3))) / 4)
-    parts: list[tuple[Split, int]] = [
-        ("test", tests), ("valid", validation), ("train", count - tests - validation)
-    ]  # fmt: skip
-    found = [split for split, size in parts for _ in range(size)]
+    tests = round(count / 3)
+    validation = round((count - tests) / 4)
+    rest = count - tests - validation
+    found: list[Split] = ["test"] * tests + ["valid"] * validation + ["train"] * rest
     random.Random(seed).shuffle(found)
     return found
 
@@ -126,7 +126,7 @@ def question(wording: Wording, drawn: random.Random) -> Question:
         return Question(text, wording)
     polite = asked(Draw(drawn, (1, 4)), wording.text)
     if wording.operation is None:
-        return Question(polite.format_map(Fields(drawn)), wording)
+        return Question(filled(polite, Fields(drawn))[0], wording)
     while True:
         a, b = operands(wording, drawn)
         places = drawn.randint(1, 8) if "{n}" in polite else None
@@ -136,25 +136,22 @@ def question(wording: Wording, drawn: random.Random) -> Question:
             continue
         value = expected(wording.operation, first, second, places)
         fields = Fields(drawn)
-        fields.update(a=f"\0a{a}\1", b=f"\0b{b}\1", n=f"\0n{places}\1")
-        return located(polite.format_map(fields), wording, value)
+        fields.update(a=a, b=b, n=str(places))
+        text, begins = filled(polite, fields)
+        spans = {span.begin: span for span in numbers_in(text)}
+        both = spans[begins["a"]], spans[begins["b"]]
+        return Question(text, wording, both, spans[begins["n"]] if places else None, value)
 
 
-def located(marked: str, wording: Wording, value: str) -> Question:
-    """The text without the marks around what was put in, which say where its numbers stand."""
-    text, spans = "", {}
-    for part in marked.split("\0"):
-        written, mark, rest = part.partition("\1")
-        if mark:
-            spans[written[0]] = len(text)
-            text += written[1:] + rest
-        else:
-            text += part
-    found = {span.begin: span for span in numbers_in(text)}
-    return Question(
-        text, wording, (found[spans["a"]], found[spans["b"]]),
-        found[spans["n"]] if "n" in spans else None, value,
-    )  # fmt: skip
+def filled(text: str, fields: Fields) -> tuple[str, dict[str, int]]:
+    """A text with its fields, and where each of them begins."""
+    made, begins = "", dict[str, int]()
+    for before, name, _, _ in Formatter().parse(text):
+        made += before
+        if name is not None:
+            begins[name] = len(made)
+            made += fields[name]
+    return made, begins
 
 
 class Fields(dict[str, str]):

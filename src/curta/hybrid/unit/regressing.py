@@ -28,6 +28,7 @@ BEHIND = 6
 SLOTS = 1 + MOST_DIGITS + BEHIND
 """Of an operand: the sign and the digits."""
 
+EPOCHS = 60
 FILE = "regressor.safetensors"
 
 
@@ -61,8 +62,7 @@ class Regressor(nn.Module):
 
 def slots(number: Number) -> list[int]:
     """A number digit by digit, as the regressor is to say it."""
-    digits = number.digits.rjust(number.places + 1, "0")
-    before, behind = digits[: len(digits) - number.places], digits[len(digits) - number.places :]
+    before, behind = number.parts
     text = before.rjust(MOST_DIGITS, "0")[-MOST_DIGITS:] + behind.ljust(BEHIND, "0")[:BEHIND]
     return [int(number.negative), *map(int, text)]
 
@@ -73,27 +73,25 @@ def number(said: Sequence[int]) -> Number:
     return Number(digits.lstrip("0") or "0", BEHIND, said[0] == 1)
 
 
-def train(features: Features, questions: Sequence[Question], *, seed: int = 0) -> Regressor:
-    """One that reads the last token's stream, of the questions that have operands."""
+def train(features: Features, questions: Sequence[Question]) -> Regressor:
+    """One that reads the last token's stream, of the questions that have operands: gradient descent
+    on the cross entropy of all digits.
+    """
     at = [row for row, question in enumerate(questions) if question.operands]
     digits = [[slots(span.number) for span in questions[row].operands] for row in at]
+    text, wanted = features.text[at].float(), torch.tensor(digits)
     with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
-        return fitted(features.text[at].float(), torch.tensor(digits))
-
-
-def fitted(text: Tensor, digits: Tensor, epochs: int = 60) -> Regressor:
-    """Gradient descent on the cross entropy of all digits."""
-    regressor = Regressor(text.shape[1])
-    regressor.mean.copy_(text.mean(0))
-    regressor.scale.copy_(1 / (text.std(0) + 1e-3))
-    optimiser = torch.optim.AdamW(regressor.parameters(), 3e-3, weight_decay=0.05)
-    for _ in range(epochs):
-        for rows in torch.split(torch.randperm(len(text)), 128):
-            optimiser.zero_grad()
-            said = regressor(text[rows]).flatten(0, 2)
-            torch.autograd.backward(cross_entropy(said, digits[rows].flatten()))
-            optimiser.step()
+        torch.manual_seed(0)
+        regressor = Regressor(text.shape[1])
+        regressor.mean.copy_(text.mean(0))
+        regressor.scale.copy_(1 / (text.std(0) + 1e-3))
+        optimiser = torch.optim.AdamW(regressor.parameters(), 3e-3, weight_decay=0.05)
+        for _ in range(EPOCHS):
+            for rows in torch.split(torch.randperm(len(text)), 128):
+                optimiser.zero_grad()
+                said = regressor(text[rows]).flatten(0, 2)
+                torch.autograd.backward(cross_entropy(said, wanted[rows].flatten()))
+                optimiser.step()
     return regressor.eval()
 
 
@@ -126,8 +124,7 @@ class RegressingUnit(UnitModel):  # type: ignore[no-untyped-call]
         return model
 
     def operands(
-        self, decided: Decision, spans: Sequence[Span], read: dict[int, Tensor]
+        self, decided: Decision, spans: Sequence[Span], text: Tensor
     ) -> tuple[Number, Number]:
         """Not those of the text."""
-        assert self.router is not None
-        return self.regressor.numbers(read[self.router.shape.leave])
+        return self.regressor.numbers(text)

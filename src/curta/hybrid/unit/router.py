@@ -24,13 +24,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import IntEnum
 from itertools import permutations
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import one_hot, rms_norm
+from torch.nn.utils.rnn import pad_sequence
 from transformers import DynamicCache
 
 from curta.hybrid.unit.arithmetic import Operation
@@ -52,15 +52,6 @@ APART = 3
 
 FAR = 1e4
 """What a score of a number that is not there is below all others."""
-
-
-class Role(IntEnum):
-    """What a number can be: nothing, one of the operands, or how many decimals to say."""
-
-    NONE = 0
-    FIRST = 1
-    SECOND = 2
-    PLACES = 3
 
 
 @dataclass(frozen=True)
@@ -90,44 +81,24 @@ class Shape:
         return cls(config.hidden_size, enter, leave, numbers)
 
 
-@dataclass(frozen=True)
-class Readings:
+class Readings(NamedTuple):
     """What a router is given of some texts.
 
     memory:   keys and values [texts, heads, tokens, size] of each block that rows go through
     there:    which of these tokens are of the text [texts, tokens]
     position: of the first row [texts]
     text:     at the last token [texts, width]
-    numbers:  [texts, most, 2 * width]: at the last token of each number, and behind it
-    counts:   how many numbers each text has
+    numbers:  of each text [numbers, 2 * width]: at the last token of each number, and behind it
     """
 
     memory: Sequence[tuple[Tensor, Tensor]]
     there: Tensor
     position: Tensor
     text: Tensor
-    numbers: Tensor
-    counts: Sequence[int]
-
-    def to(self, model: Any) -> Readings:
-        """The same where a model is, memory as the model's own numbers."""
-        kind = model.device, model.dtype
-        memory = [(keys.to(*kind), values.to(*kind)) for keys, values in self.memory]
-        there, position, text, numbers = (
-            each.to(model.device) for each in (self.there, self.position, self.text, self.numbers)
-        )
-        return Readings(memory, there, position, text, numbers, self.counts)
-
-    def ends(self) -> Tensor:
-        """What L is given [texts, 3 * width]: of the text, its first and its last number."""
-        rows = torch.arange(len(self.text), device=self.text.device)
-        last = torch.tensor(self.counts, device=rows.device) - 1
-        behind = self.numbers[..., self.text.shape[1] :]
-        return torch.cat([self.text, behind[:, 0], behind[rows, last]], dim=1).float()
+    numbers: Sequence[Tensor]
 
 
-@dataclass(frozen=True)
-class Scores:
+class Scores(NamedTuple):
     """What a router makes of some texts, as logarithms.
 
     operations: [texts, 5]
@@ -142,7 +113,7 @@ class Scores:
 
 @dataclass(frozen=True)
 class Decision:
-    """What a router says about one text.
+    """What a router says about one text, or should say.
 
     operation: nothing, if it does not fire
     operands:  which of the numbers are the first and the second
@@ -231,16 +202,18 @@ class Router(nn.Module):
         """
         device, width = readings.there.device, self.shape.width
         states = rms_norm(self.states(decoder, readings).float(), (width,))
-        most, counts = readings.numbers.shape[1], torch.tensor(readings.counts, device=device)
+        counts = torch.tensor([len(each) for each in readings.numbers], device=device)
         several = one_hot((counts - 2).clamp(0, COUNTS - 1), COUNTS).float()
         operations = self.operation(torch.cat([states[:, -1], several], dim=1))
-        operations = operations + self.linear(readings.ends())
-        order = torch.stack([standing(count, most) for count in readings.counts]).to(device)
-        numbers = (readings.numbers.float() - self.number_mean) * self.number_scale
-        named = self.naming(torch.cat([numbers, order], dim=2))
+        operations = operations + self.linear(ends(readings.text, readings.numbers).float())
+        numbers = [
+            (each.float() - self.number_mean) * self.number_scale for each in readings.numbers
+        ]
+        ordered = [torch.cat([each, standing(len(each)).to(each)], dim=1) for each in numbers]
+        named = self.naming(pad_sequence(ordered, batch_first=True))
         asked = torch.einsum("td,adp->tap", states[:, 0], self.asking)
         scores = torch.einsum("tap,tnp->tan", asked, named)
-        absent = torch.arange(most, device=device) >= counts[:, None]
+        absent = torch.arange(named.shape[1], device=device) >= counts[:, None]
         scores = scores.masked_fill(absent[:, None], -FAR)
         places = torch.cat([self.no_places.expand(len(scores), 1), scores[:, 2]], dim=1)
         return Scores(
@@ -279,35 +252,31 @@ class Router(nn.Module):
     @torch.no_grad()
     def decide(self, decoder: Any, readings: Readings, threshold: float) -> list[Decision]:
         """What is to be done about each text."""
-        scores = self(decoder, readings)
-        each = zip(
-            scores.operations.cpu(), scores.operands.cpu(), scores.places.cpu(), readings.counts,
-            strict=True,
-        )  # fmt: skip
+        scores = (part.cpu() for part in self(decoder, readings))
+        each = zip(*scores, map(len, readings.numbers), strict=True)
         return [decision(*of_text, threshold) for of_text in each]
 
 
-def of_numbers(stream: Tensor, spans: Sequence[Span], last: int, begin: int = 0) -> Tensor:
-    """The stream [numbers, 2 * width] at each number's last token and at the one behind it.
-
-    last:  the text's last token, behind which nothing is read
-    begin: the token that the stream begins with
+def of_numbers(stream: Tensor, spans: Sequence[Span], last: int) -> Tensor:
+    """The stream [numbers, 2 * width] at each number's last token and at the one behind it, up to
+    the text's last one.
     """
-    ends = [(span.end - 1, min(span.end, last)) for span in spans]
-    return stream[torch.tensor(ends, dtype=torch.long).reshape(-1, 2) - begin].flatten(1)
+    at = [(span.end - 1, min(span.end, last)) for span in spans]
+    return stream[torch.tensor(at, dtype=torch.long).reshape(-1, 2)].flatten(1)
 
 
-def standing(count: int, most: int) -> Tensor:
+def ends(text: Tensor, numbers: Sequence[Tensor]) -> Tensor:
+    """What L is given [texts, 3 * width]: of each text, its first and its last number."""
+    none = text.new_zeros(1, 2 * text.shape[1])
+    both = [(each if len(each) else none)[[0, -1], text.shape[1] :] for each in numbers]
+    return torch.cat([text, torch.stack(both).flatten(1)], dim=1)
+
+
+def standing(count: int) -> Tensor:
     """Of each of so many numbers: is it the first, the last, one between; are there only two."""
-    first, last, between, two = (torch.zeros(most) for _ in range(ORDER))
-    first[:1], last[count - 1 : count], between[1 : count - 1] = 1, 1, 1
-    two[:count] = count == 2
-    return torch.stack([first, last, between, two], dim=1)
-
-
-def padded(numbers: Sequence[Tensor]) -> Tensor:
-    """The numbers of several texts [texts, most, ...], zeros behind them."""
-    return nn.utils.rnn.pad_sequence(list(numbers), batch_first=True)
+    last = count - 1
+    rows = [[at == 0, at == last, 0 < at < last, count == 2] for at in range(count)]
+    return torch.tensor(rows).reshape(count, ORDER)
 
 
 def decision(
@@ -322,10 +291,8 @@ def decision(
         permutations(range(count), 2),
         key=lambda pair: float(operands[0, pair[0]] + operands[1, pair[1]]),
     )
-    left = [at for at in range(count) if at not in (first, second)]
-    decimals = max(left, key=lambda at: float(places[1 + at]), default=None)
-    if decimals is not None and (
-        operation is not Operation.DIVISION or places[1 + decimals] < places[0]
-    ):
-        decimals = None
+    decimals = None
+    if operation is Operation.DIVISION:
+        may = [*(at for at in range(count) if at not in (first, second)), None]
+        decimals = max(may, key=lambda at: float(places[0 if at is None else 1 + at]))
     return Decision(operation, (first, second), decimals, certainty)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,8 +23,8 @@ from torch.nn.utils import clip_grad_norm_
 
 from curta.hybrid.unit.arithmetic import Operation
 from curta.hybrid.unit.config import RouterTraining
-from curta.hybrid.unit.features import Features, Label, Part, label
-from curta.hybrid.unit.router import FAR, OPERATIONS, Decision, Role, Router, Scores, Shape
+from curta.hybrid.unit.features import Features, Part, labels, together
+from curta.hybrid.unit.router import FAR, OPERATIONS, Decision, Router, Scores, Shape, ends
 
 EITHER_WAY = (Operation.ADDITION, Operation.MULTIPLICATION)
 WARM = 20
@@ -57,14 +57,15 @@ def train(
         torch.manual_seed(config.training_seed)
         router = fitted(base, training, config, on_progress=on_progress)
     features, asked = validation
-    labels, kinds = [label(one) for one in asked], [one.wording.kind for one in asked]
-    decisions = decided(router, base, features, -math.inf)
+    kinds = [one.wording.kind for one in asked]
+    decisions = decided(router, base, features)
     limit = max(
         threshold([each for each, kind in zip(decisions, kinds, strict=True) if kind == of], share)
         for of, share in (("others", config.false_routes), ("beyond", config.false_beyond))
     )
     firing = [each if each.certainty >= limit else Decision(None) for each in decisions]
-    right = [agrees(*both) for both in zip(firing, labels, strict=True) if both[1].operation]
+    right = [agrees(*both) for both in zip(firing, labels(validation), strict=True)
+             if both[1].operation]  # fmt: skip
     false = [bool(each.operation) for each, kind in zip(firing, kinds, strict=True)
              if kind == "others"]  # fmt: skip
     return Trained(router, limit, sum(right) / max(1, len(right)), sum(false) / max(1, len(false)))
@@ -75,7 +76,7 @@ def fitted(
     on_progress: Callable[[str, float, float], None],
 ) -> Router:  # fmt: skip
     """Gradient descent (AdamW, a rate that falls as a cosine does)."""
-    features, labels = training[0], [label(one) for one in training[1]]
+    features, wanted = training[0], labels(training)
     decoder, device = base.get_decoder(), base.device
     drawn = random.Random(config.training_seed)
     router = Router(Shape.of(base.config.get_text_config())).to(device)
@@ -88,25 +89,27 @@ def fitted(
         lambda step: min(1, (step + 1) / WARM) * (1 + math.cos(math.pi * step / len(batches))) / 2,
     )
     for step, texts in enumerate(batches):
-        scores = router(decoder, features.readings(texts).to(base))
+        scores = router(decoder, features.readings(texts, base))
         optimiser.zero_grad()
-        torch.autograd.backward(loss(scores, [labels[at] for at in texts]))
+        torch.autograd.backward(loss(scores, [wanted[at] for at in texts]))
         clip_grad_norm_(router.parameters(), 1.0)
         optimiser.step()
         schedule.step()
         on_progress("steps", step + 1, len(batches))
-    return solved(router, features, labels, config.penalty).eval()
+    return solved(router, features, wanted, config.penalty).eval()
 
 
 @torch.no_grad()
-def solved(router: Router, features: Features, labels: Sequence[Label], penalty: float) -> Router:
+def solved(
+    router: Router, features: Features, labels: Sequence[Decision], penalty: float
+) -> Router:
     """With L, which is added to what rows were taught without it: they err in different places."""
     texts = [at for at, numbers in enumerate(features.numbers) if len(numbers) > 1]
-    behind = [features.numbers[at][[0, -1], features.text.shape[1] :].flatten() for at in texts]
-    ends = torch.cat([features.text[texts], torch.stack(behind)], dim=1).double()
-    mean, scale = ends.mean(0), 1 / (ends.std(0) + 1e-3)
-    given = torch.cat([(ends - mean) * scale, torch.ones(len(ends), 1)], dim=1)
-    wanted = one_hot(torch.tensor([labels[at].operation for at in texts]), len(OPERATIONS)).double()
+    read = ends(features.text[texts], [features.numbers[at] for at in texts]).double()
+    mean, scale = read.mean(0), 1 / (read.std(0) + 1e-3)
+    given = torch.cat([(read - mean) * scale, torch.ones(len(read), 1)], dim=1)
+    asked = torch.tensor([OPERATIONS.index(labels[at].operation) for at in texts])
+    wanted = one_hot(asked, len(OPERATIONS)).double()
     system = given.T @ given
     system.diagonal().add_(penalty)
     weights = SURE * torch.linalg.solve(system, given.T @ wanted).T
@@ -118,36 +121,32 @@ def solved(router: Router, features: Features, labels: Sequence[Label], penalty:
 
 def shuffled(
     features: Features, config: RouterTraining, drawn: random.Random
-) -> Iterator[list[int]]:
+) -> list[Sequence[int]]:
     """All texts once, in random batches of texts that are about as long."""
     order = drawn.sample(range(len(features.memory)), len(features.memory))
-    batches = []
+    batches: list[Sequence[int]] = []
     for begin in range(0, len(order), 8 * config.batch):
-        near = sorted(
-            order[begin : begin + 8 * config.batch], key=lambda at: features.memory[at].shape[3]
-        )
-        batches += [near[at : at + config.batch] for at in range(0, len(near), config.batch)]
+        near = order[begin : begin + 8 * config.batch]
+        batches += together(near, config.batch, features.length)
     drawn.shuffle(batches)
-    yield from batches
+    return batches
 
 
-def loss(scores: Scores, labels: Sequence[Label]) -> Tensor:
+def loss(scores: Scores, labels: Sequence[Decision]) -> Tensor:
     """See above."""
-    operations = torch.tensor([each.operation for each in labels], device=scores.places.device)
-    found = nll_loss(scores.operations, operations)
+    operations = [OPERATIONS.index(each.operation) for each in labels]
+    found = nll_loss(scores.operations, torch.tensor(operations, device=scores.places.device))
     operands, places = [], []
     for row, each in enumerate(labels):
-        if each.operation:
-            operation = OPERATIONS[each.operation]
-            first, second = each.parts.index(Role.FIRST), each.parts.index(Role.SECOND)
+        if each.operands is not None:
+            first, second = each.operands
             of_first, of_second = scores.operands[row]
             straight = of_first[first] + of_second[second]
             turned = of_first[second] + of_second[first]
-            is_either = operation in EITHER_WAY
+            is_either = each.operation in EITHER_WAY
             operands.append(torch.logaddexp(straight, turned) if is_either else straight)
-            if operation is Operation.DIVISION:
-                at = each.parts.index(Role.PLACES) + 1 if Role.PLACES in each.parts else 0
-                places.append(scores.places[row, at])
+            if each.operation is Operation.DIVISION:
+                places.append(scores.places[row, 0 if each.places is None else 1 + each.places])
     if operands:
         found = found - torch.stack(operands).mean()
     if places:
@@ -155,18 +154,14 @@ def loss(scores: Scores, labels: Sequence[Label]) -> Tensor:
     return found
 
 
-def decided(
-    router: Router, base: Any, features: Features, threshold: float, batch: int = 32
-) -> list[Decision]:
-    """About texts that were read, those of like length together."""
+def decided(router: Router, base: Any, features: Features) -> list[Decision]:
+    """About texts that were read, however unsure it is."""
     found: dict[int, Decision] = {}
-    order = sorted(range(len(features.memory)), key=lambda at: features.memory[at].shape[3])
-    for begin in range(0, len(order), batch):
-        texts = order[begin : begin + batch]
-        readings = features.readings(texts).to(base)
-        decisions = router.decide(base.get_decoder(), readings, threshold)
+    for texts in together(range(len(features.memory)), 32, features.length):
+        readings = features.readings(texts, base)
+        decisions = router.decide(base.get_decoder(), readings, -math.inf)
         found |= zip(texts, decisions, strict=True)
-    return [found[at] for at in range(len(order))]
+    return [decision for _, decision in sorted(found.items())]
 
 
 def threshold(decisions: Sequence[Decision], share: float) -> float:
@@ -177,12 +172,10 @@ def threshold(decisions: Sequence[Decision], share: float) -> float:
     return math.nextafter(others[allowed], math.inf) if len(others) > allowed else -FAR
 
 
-def agrees(decision: Decision, label: Label) -> bool:
+def agrees(decision: Decision, label: Decision) -> bool:
     """Whether operation, operands and decimals are those; the order counts where it matters."""
-    if decision.operation is not OPERATIONS[label.operation] or decision.operands is None:
+    if decision.operation is not label.operation or label.operands is None:
         return False
-    wanted = label.parts.index(Role.FIRST), label.parts.index(Role.SECOND)
     either_way = decision.operation in EITHER_WAY
-    places = label.parts.index(Role.PLACES) if Role.PLACES in label.parts else None
-    same = decision.operands == wanted or (either_way and decision.operands == wanted[::-1])
-    return same and decision.places == places
+    operands = (label.operands, label.operands[::-1]) if either_way else (label.operands,)
+    return decision.operands in operands and decision.places == label.places
