@@ -103,33 +103,6 @@ static int64_t prune_faces(pool *p, int faces, const face *f, spot *spots, int64
     return kept;
 }
 
-/* The square of twice the area of a triangle. */
-static double area(const double *a, const double *b, const double *c) {
-    double sum = 0.0;
-    for (int i = 0, j = 1; i < 3; i++, j = (j + 1) % 3) {
-        double part = (b[i] - a[i]) * (c[j] - a[j]) - (b[j] - a[j]) * (c[i] - a[i]);
-        sum += part * part;
-    }
-    return sum;
-}
-
-/* Bring three points far from each other to the front: both ends of the widest axis, and the one
- * that is furthest from the line between them. */
-static void bring_corners(int axis, spot *spots, int64_t count) {
-    for (int end = 0; end < 2; end++)
-        for (int64_t i = end + 1; i < count; i++) {
-            double here = spots[i].c[axis], best = spots[end].c[axis];
-            if (end ? here > best : here < best) swap_spots(&spots[end], &spots[i]);
-        }
-    double largest = 0.0;
-    for (int64_t i = 2; i < count; i++) {
-        double here = area(spots[0].c, spots[1].c, spots[i].c);
-        if (!(here > largest)) continue;
-        largest = here;
-        swap_spots(&spots[i], &spots[2]);
-    }
-}
-
 /* Forget points that are inside the others; returns how many are kept, at the front. */
 static int64_t prune_spots(pool *p, spot *spots, int64_t count) {
     volume box;
