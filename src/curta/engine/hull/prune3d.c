@@ -15,19 +15,20 @@
 #define MANY_BEYOND 64 /* a tip that drops none of so many points is hopeless */
 #define DEEPEST_FACE 40
 
-/* Largest coordinate for which the filter of `side_of_plane` holds. */
+/* Largest coordinate for which the filter of `beyond` holds. */
 #define LARGEST_PRUNED 0x1p300
 
-/* Points beyond it are those from which the corners are seen counterclockwise. */
+/* Points beyond it are those from which the corners are seen clockwise. */
 typedef struct {
     const double *corner[3];
 } face;
 
-/* Six times the volume of the tetrahedron (a, b, c, p), with sign. *error (or NULL) bounds its rounding
- * error: (7 + 56u)u times the sum of its terms' sizes (Shewchuk 1997, section 4.3), and 2^-700 because a
- * product of two differences may be off by 2^-1074 before it is multiplied by the third. */
-static double side_of_plane(const double *a, const double *b, const double *c, const double *p,
-                            double *error) {
+/* By how much a point seems to be beyond a face, negative if it is behind it: six times the volume of
+ * their tetrahedron. *error (or NULL) bounds its rounding error: (7 + 56u)u times the sum of its terms'
+ * sizes (Shewchuk 1997, section 4.3), and 2^-700 because a product of two differences may be off by
+ * 2^-1074 before it is multiplied by the third. */
+static double beyond(const face *f, const double *p, double *error) {
+    const double *a = f->corner[0], *b = f->corner[1], *c = f->corner[2];
     double ax = a[0] - p[0], ay = a[1] - p[1], az = a[2] - p[2];
     double bx = b[0] - p[0], by = b[1] - p[1], bz = b[2] - p[2];
     double cx = c[0] - p[0], cy = c[1] - p[1], cz = c[2] - p[2];
@@ -36,11 +37,6 @@ static double side_of_plane(const double *a, const double *b, const double *c, c
                    (fabs(abx) + fabs(bax)) * fabs(cz);
     if (error != NULL) *error = 0x1p-50 * sizes + 0x1p-700;
     return az * (bcx - cbx) + bz * (cax - acx) + cz * (abx - bax);
-}
-
-/* By how much a point seems to be beyond a face; negative if it is behind it. */
-static double beyond(const face *f, const double *p, double *error) {
-    return side_of_plane(f->corner[0], f->corner[1], f->corner[2], p, error);
 }
 
 /* Is the point, certainly, strictly inside the tetrahedron of a face and its tip? */

@@ -1,7 +1,7 @@
 /* Points in space in a tree of bounding volumes.
  *
- * Volume: an axis-parallel box, cut by a slab: lowest and highest n . p for the direction n in which
- * the points of the node extend least. With t = q . n and r = q - t n,
+ * Volume: an axis-parallel box, cut by a slab: lowest and highest n . p for a direction n in which
+ * the points of the node extend little. With t = q . n and r = q - t n,
  *
  *     q . p = t (n . p) + r . p  <=  max over the slab + max over the box,
  *
@@ -156,8 +156,7 @@ static void write_bucket(tree3d *t, pool *p, volume *v, const spot *spots, int64
     for (int64_t s = 0; s < count; s++) {
         int64_t other = v->first;
         while (other < t->spot_count &&
-               !(t->spots[other].c[0] == spots[s].c[0] && t->spots[other].c[1] == spots[s].c[1] &&
-                 t->spots[other].c[2] == spots[s].c[2]))
+               memcmp(t->spots[other].c, spots[s].c, sizeof spots[s].c) != 0)
             other++;
         if (other < t->spot_count)
             t->spots[other].mass = combine(p, t->spots[other].mass, spots[s].mass);
