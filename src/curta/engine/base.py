@@ -1,7 +1,7 @@
 """The interface that all levels share.
 
-An Engine is a model ready to run. A Session is one sequence in progress: it is fed one token at a
-time and answers with the token that the model would say next. Everything else (prompts, limits,
+An Engine is a model ready to run. A Session is one sequence in progress: it reads tokens, one or
+many, and answers with the tokens that the model would say next. Everything else (prompts, limits,
 stop tokens) is written here once, so that levels differ in nothing but how they compute.
 """
 
@@ -10,7 +10,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from array import array
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
 
@@ -42,33 +41,15 @@ class Session(ABC):
 
     def feed(self, token: int) -> int:
         """Take the next token of the sequence; return what the model says after it."""
-        token = self.engine.check_token(token)
-        with self.taking(1):
-            said = self._feed(token)
-            self.length += 1
-        return said
-
-    @contextmanager
-    def taking(self, count: int) -> Iterator[None]:
-        """Around what takes so many tokens: what stops the sequence there stops it for good, as the
-        certificate would not cover what follows either.
-        """
-        self.check_room(count)
-        try:
-            yield
-        except ProgramError as error:
-            self.stopped = error
-            raise
+        tokens = np.array([self.engine.check_token(token)], dtype=np.int32)
+        *_, said = self.read(tokens, np.array([True]))
+        return int(said[0])
 
     def check_room(self, count: int) -> None:
         """The sequence can take so many tokens more."""
         self.check()
         if self.length + count > self.engine.max_tokens:
             raise self.engine.too_long()
-
-    @abstractmethod
-    def _feed(self, token: int) -> int:
-        """The same for a token that is checked."""
 
     def take(self, tokens: Ids) -> int:
         """Take several checked tokens; what the model says after the last of them."""
@@ -78,10 +59,21 @@ class Session(ABC):
 
     def read(self, tokens: Ids, asked: Mask) -> Generator[Ids, None, None]:
         """Take several checked tokens: what the model says after each of them, where it is asked,
-        some at a time. One that breaks a promise is an error, after what was said before it.
+        some at a time. One that breaks a promise is an error, after what was said before it, and
+        stops the sequence for good: the certificate would not cover what follows either.
         """
-        for token in tokens.tolist():
-            yield np.array([self.feed(token)], dtype=np.int32)
+        self.check_room(len(tokens))
+        try:
+            for said in self._read(tokens, asked):
+                self.length += len(said)
+                yield said
+        except ProgramError as error:
+            self.stopped = error
+            raise
+
+    @abstractmethod
+    def _read(self, tokens: Ids, asked: Mask) -> Iterator[Ids]:
+        """The same for tokens that there is room for; `length` follows what is said."""
 
     def generate(self, first: int, count: int) -> Ids:
         """`first`, and what the model says after it: `count` tokens, fewer after a stop token."""

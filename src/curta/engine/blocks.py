@@ -6,7 +6,7 @@ They know nothing of promises: these are checked on the stream, and a run that b
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -110,29 +110,15 @@ class BlockSession(Session):
     def choose(self, places: npt.NDArray[np.int64]) -> Ids:
         """The most likely tokens after some positions of the block that was taken last."""
 
-    def _feed(self, token: int) -> int:
-        said, check = self.feed_block(np.array([token]), np.array([True]))
-        check.finish()
-        return int(said[0])
-
-    def read(self, tokens: Ids, asked: Mask) -> Generator[Ids, None, None]:
-        """Block by block."""
-        with self.taking(len(tokens)):
-            for start in range(0, len(tokens), self.engine.block):
-                block = slice(start, start + self.engine.block)
-                said, check = self.feed_block(tokens[block], asked[block])
-                said = said[: check.kept]
-                self.length += len(said)
-                yield said
-                check.finish()
-
-    def feed_block(self, ids: Ids, asked: Mask) -> tuple[Ids, GuardCheck]:
-        """Checked tokens through all layers; what is said after those that are asked for."""
-        check = GuardCheck(self.engine.guards, self.length)
-        for period, stream in enumerate(self.half_layers(ids)):
-            check.look(period, stream)
-        said = np.full(len(ids), NOT_ASKED, dtype=np.int32)
-        places = np.flatnonzero(asked)
-        if len(places):
-            said[places] = self.choose(places)
-        return said, check
+    def _read(self, tokens: Ids, asked: Mask) -> Iterator[Ids]:
+        for start in range(0, len(tokens), self.engine.block):
+            block = slice(start, start + self.engine.block)
+            check = GuardCheck(self.engine.guards, self.length)
+            for period, stream in enumerate(self.half_layers(tokens[block])):
+                check.look(period, stream)
+            said = np.full(len(tokens[block]), NOT_ASKED, dtype=np.int32)
+            places = np.flatnonzero(asked[block])
+            if len(places):
+                said[places] = self.choose(places)
+            yield said[: check.kept]
+            check.finish()

@@ -16,6 +16,7 @@ from collections import Counter
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import astuple, dataclass, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -150,23 +151,21 @@ def make(request: Request) -> Made | None:
 
 def places_of(request: Request, kit: Kit) -> list[Place]:
     """The places that are hot in a sample, the hottest first."""
-    said, followed = Counter[tuple[int, int]](), Counter[tuple[int, int]]()
-    for tokens, places in request.sample:
-        at, words = instructions(kit, tokens, places)
-        known = (at >= 0) & (words >= 0)
-        said.update(counted(at[known], words[known]))
-        followed.update(counted(at[:-1], at[1:]))
-    counts: Counter[int] = Counter()
+    counts, followed = Counter[int](), Counter[tuple[int, int]]()
     ways: dict[int, set[tuple[int, ...]]] = {}
-    for (place, word), count in said.items():
-        counts[place] += count
-        ways.setdefault(place, set()).add(classes_of(word))
+    for tokens, places in request.sample:
+        executed = instructions(kit, tokens, places)
+        followed.update(pairwise(place for place, _ in executed))
+        for place, classes in executed:
+            if place >= 0 and len(classes) <= LONGEST:
+                counts[place] += 1
+                ways.setdefault(place, set()).add(classes)
     following: dict[int, list[int]] = {}
     for (place, after), _ in followed.most_common():
         following.setdefault(place, []).append(after)
     rows = map(tuple, request.fields.tolist())
     fields = dict(zip(places_in(request.sample).tolist(), rows, strict=True))
-    wanted, covered, found = HOTTEST * sum(counts.values()), 0, list[Place]()
+    wanted, covered, found = HOTTEST * counts.total(), 0, list[Place]()
     for place, count in counts.most_common(request.most_places):
         if covered > wanted:
             break
@@ -176,34 +175,11 @@ def places_of(request: Request, kit: Kit) -> list[Place]:
     return found
 
 
-def instructions(kit: Kit, tokens: Ids, places: Numbers) -> tuple[Numbers, Numbers]:
-    """Where the instructions of a stretch were, and the classes of their tokens, written as a
-    number; -1 if they are too many.
-    """
-    classes = classes_of_tokens(class_of(kit), tokens)
-    is_end = np.zeros(len(kit.classes) + 1, dtype=bool)  # the last one is that of none
-    is_end[kit.ending] = True
-    ends = np.flatnonzero(is_end[classes])
-    starts, ends = ends[:-1] + 1, ends[1:]
-    lengths = ends - starts + 1
-    words = np.where(lengths <= LONGEST, 0, -1).astype(np.int64)
-    for place in range(LONGEST):
-        more = (lengths > place) & (words >= 0)
-        words[more] = words[more] * 64 + classes[starts[more] + place] + 1
-    return places[starts], words
-
-
-def counted(a: Numbers, b: Numbers) -> dict[tuple[int, int], int]:
-    pairs, counts = np.unique(np.stack([a, b], axis=1), axis=0, return_counts=True)
-    return {(x, y): n for (x, y), n in zip(pairs.tolist(), counts.tolist(), strict=True)}
-
-
-def classes_of(word: int) -> tuple[int, ...]:
-    found = []
-    while word:
-        found.append(word % 64 - 1)
-        word //= 64
-    return tuple(reversed(found))
+def instructions(kit: Kit, tokens: Ids, places: Numbers) -> list[tuple[int, tuple[int, ...]]]:
+    """Where the instructions of a stretch were, and the classes of their tokens."""
+    at, classes = places.tolist(), classes_of_tokens(class_of(kit), tokens).tolist()
+    ends = [number for number, one in enumerate(classes, start=1) if one in kit.ending]
+    return [(at[start], tuple(classes[start:end])) for start, end in pairwise(ends)]
 
 
 # -- by another process ---------------------------------------------------------------------------

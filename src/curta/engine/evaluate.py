@@ -7,6 +7,8 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import ClassVar
 
+import numpy as np
+
 from curta.compiler.graph import Family, Graph
 from curta.compiler.model import Model
 from curta.compiler.nodes import (
@@ -21,7 +23,7 @@ from curta.compiler.nodes import (
     TokenFeature,
 )
 from curta.dyadic import Number, distance, simplify
-from curta.engine.base import Engine, Session, broken_promise
+from curta.engine.base import Engine, Ids, Mask, Session, broken_promise
 from curta.errors import RegionError
 
 
@@ -43,8 +45,9 @@ class EvaluateSession(Session):
         super().__init__(engine)
         self.graph = GraphSession(engine.graph)
 
-    def _feed(self, token: int) -> int:
-        return self.graph.feed(token)
+    def _read(self, tokens: Ids, asked: Mask) -> Iterator[Ids]:
+        for token in tokens.tolist():
+            yield np.array([self.graph.feed(token)], dtype=np.int32)
 
 
 class GraphSession:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import re
-from collections.abc import Generator, Sequence
+from collections.abc import Iterator, Sequence
 from ctypes import c_int32, c_int64, c_void_p
 from functools import cached_property
 from pathlib import Path
@@ -159,31 +159,22 @@ class NativeSession(Session):
     def bytes(self) -> int:
         return int(self.library.bytes(self.state))
 
-    def _feed(self, token: int) -> int:
-        said = c_int32()
-        given = c_int32(token)
-        if self.warming is not None:
-            self.warming.given(np.array([token]))
-        self.library.feed(self.state, ctypes.byref(given), 1, ctypes.byref(said))
-        self.check()
-        return said.value
-
     @property
     def placed(self) -> int:
         return 0 if self.warming is None else self.warming.placed
 
-    def read(self, tokens: Ids, asked: Mask) -> Generator[Ids, None, None]:
+    def _read(self, tokens: Ids, asked: Mask) -> Iterator[Ids]:
         """Chunk by chunk, and whether it is asked or not."""
         for start in range(0, len(tokens), self.engine.chunk):
             given = self._given(tokens[start : start + self.engine.chunk])
             said = np.empty_like(given)
             taken = self.library.feed(self.state, given.ctypes.data, len(given), said.ctypes.data)
-            self.length += taken
             yield said[:taken]
             self.check()
 
     def take(self, tokens: Ids) -> int:
         """Take ids that are in the vocabulary; what the model says after the last of them."""
+        self.check_room(len(tokens))
         given, said = self._given(tokens), c_int32()
         pointer = ctypes.byref(said)
         begins = not self.length
@@ -194,8 +185,7 @@ class NativeSession(Session):
         return said.value
 
     def _given(self, tokens: Ids) -> Ids:
-        """Tokens as they are passed on, if there is room for them in a sequence that goes on."""
-        self.check_room(len(tokens))
+        """Tokens as they are passed on."""
         given = np.ascontiguousarray(tokens, dtype=np.int32)
         if self.warming is not None:
             self.warming.given(given)

@@ -7,12 +7,13 @@ said another token, the sequence stops with an error that names both.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import ClassVar
 
 import numpy as np
 
 from curta.compiler.model import Model
-from curta.engine.base import Engine, Ids, Session
+from curta.engine.base import Engine, Ids, Mask, Session
 from curta.engine.native_level import Native
 from curta.engine.plain import Plain
 from curta.errors import ProgramError, VerifyError
@@ -50,17 +51,13 @@ class SpeculativeSession(Session):
         self.draft = engine.drafts.session()
         self.softmax = engine.softmax.session()
 
-    def _feed(self, token: int) -> int:
-        said = self.softmax.feed(token)
-        self.compare(self.draft.feed(token), said, self.length)
-        return said
-
-    def take(self, tokens: Ids) -> int:
-        with self.taking(len(tokens)):
-            said = self.softmax.take(tokens)
-            self.length = self.softmax.length
-            self.compare(self.draft.take(tokens), said, self.length - 1)
-        return said
+    def _read(self, tokens: Ids, asked: Mask) -> Iterator[Ids]:
+        """Drafted is what is said after the last of them."""
+        said = np.concatenate([tokens[:0], *self.softmax.read(tokens, asked)])
+        drafted = self.draft.take(tokens)
+        if asked[-1:].any():
+            self.compare(drafted, int(said[-1]), self.length + len(tokens) - 1)
+        yield said
 
     def generate(self, first: int, count: int) -> Ids:
         """What was drafted, as far as softmax says the same; `check` has the error if that ends."""

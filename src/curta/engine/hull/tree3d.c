@@ -1,7 +1,7 @@
 /* Points in space in a tree of bounding volumes.
  *
- * Volume: an axis-parallel box, cut by a slab: lowest and highest n . p for the direction n in which
- * the points of the node extend least. With t = q . n and r = q - t n,
+ * Volume: an axis-parallel box, cut by a slab: lowest and highest n . p for a direction n in which
+ * the points of the node extend little. With t = q . n and r = q - t n,
  *
  *     q . p = t (n . p) + r . p  <=  max over the slab + max over the box,
  *
@@ -14,6 +14,7 @@
  * compared with is lowered likewise.
  */
 #define BUCKET_CAPACITY 32
+#define LARGEST_WITH_SLAB 0x1p200 /* coordinate, so that no normal overflows */
 #define SLACK 0x1p-48
 #define UNDERFLOW_SLACK 0x1p-1000
 
@@ -57,35 +58,51 @@ static double largest_coordinate(const volume *v) {
     return largest;
 }
 
-/* Near the direction of least spread; any direction would give right answers, and so does none. The
- * normal of the two rows of the covariance that span the largest area: what the third direction of
- * spread adds to it is smaller by the square of the patch's size. */
-static void find_normal(volume *v, const spot *spots, int64_t count) {
-    double extent = 0.0;
+static void swap_spots(spot *a, spot *b) {
+    spot kept = *a;
+    *a = *b;
+    *b = kept;
+}
+
+/* The normal of a triangle, as long as twice its area. */
+static void normal_of(const double *a, const double *b, const double *c, double *normal) {
     for (int i = 0; i < 3; i++) {
-        v->normal[i] = 0.0;
-        extent = fmax(extent, v->high[i] - v->low[i]);
+        int j = (i + 1) % 3, k = (i + 2) % 3;
+        normal[i] = (b[j] - a[j]) * (c[k] - a[k]) - (b[k] - a[k]) * (c[j] - a[j]);
     }
-    if (!(extent > 0.0 && largest_coordinate(v) <= 0x1p1000)) return; /* or a slab might overflow */
-    double mean[3] = {0, 0, 0}, m[3][3] = {{0}}, largest = 0.0;
-    for (int64_t s = 0; s < count; s++)
-        for (int i = 0; i < 3; i++) mean[i] += (spots[s].c[i] - v->low[i]) / extent;
-    for (int i = 0; i < 3; i++) mean[i] /= (double)count;
-    for (int64_t s = 0; s < count; s++) {
-        double d[3];
-        for (int i = 0; i < 3; i++) d[i] = (spots[s].c[i] - v->low[i]) / extent - mean[i];
-        for (int i = 0; i < 3; i++)
-            for (int j = 0; j < 3; j++) m[i][j] += d[i] * d[j];
+}
+
+static double size_of(const double *v) { return sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]); }
+
+/* Bring three points far from each other to the front: both ends of an axis, and the one that is
+ * furthest from the line between them. */
+static void bring_corners(int axis, spot *spots, int64_t count) {
+    for (int end = 0; end < 2; end++)
+        for (int64_t i = end + 1; i < count; i++) {
+            double here = spots[i].c[axis], best = spots[end].c[axis];
+            if (end ? here > best : here < best) swap_spots(&spots[end], &spots[i]);
+        }
+    double normal[3], largest = 0.0;
+    for (int64_t i = 2; i < count; i++) {
+        normal_of(spots[0].c, spots[1].c, spots[i].c, normal);
+        if (!(size_of(normal) > largest)) continue;
+        largest = size_of(normal);
+        swap_spots(&spots[i], &spots[2]);
     }
-    for (int row = 0; row < 3; row++) {
-        const double *a = m[row], *b = m[(row + 1) % 3];
-        double across[3] = {a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2],
-                            a[0] * b[1] - a[1] * b[0]};
-        double size = sqrt(across[0] * across[0] + across[1] * across[1] + across[2] * across[2]);
-        if (!(size > largest)) continue;
-        largest = size;
-        for (int i = 0; i < 3; i++)
-            v->normal[i] = fabs(across[i]) >= 0x1p-60 * size ? across[i] / size : 0.0;
+}
+
+/* Near the direction of least spread: the normal of a large triangle. Any direction would give right
+ * answers, and so does none. */
+static void find_normal(volume *v, int axis, spot *spots, int64_t count) {
+    double normal[3] = {0};
+    if (count > 2 && largest_coordinate(v) <= LARGEST_WITH_SLAB) {
+        bring_corners(axis, spots, count);
+        normal_of(spots[0].c, spots[1].c, spots[2].c, normal);
+    }
+    double size = size_of(normal);
+    for (int i = 0; i < 3; i++) {
+        int counts = size > 0x1p-500 && fabs(normal[i]) >= 0x1p-60 * size;
+        v->normal[i] = counts ? normal[i] / size : 0.0;
     }
 }
 
@@ -102,12 +119,6 @@ static void measure_slab(volume *v, const spot *spots, int64_t count) {
         if (along - slack < v->slab_low) v->slab_low = along - slack;
         if (along + slack > v->slab_high) v->slab_high = along + slack;
     }
-}
-
-static void swap_spots(spot *a, spot *b) {
-    spot kept = *a;
-    *a = *b;
-    *b = kept;
 }
 
 /* Move spots with c[axis] < pivot (or <= pivot) to the front; returns how many. */
@@ -145,8 +156,7 @@ static void write_bucket(tree3d *t, pool *p, volume *v, const spot *spots, int64
     for (int64_t s = 0; s < count; s++) {
         int64_t other = v->first;
         while (other < t->spot_count &&
-               !(t->spots[other].c[0] == spots[s].c[0] && t->spots[other].c[1] == spots[s].c[1] &&
-                 t->spots[other].c[2] == spots[s].c[2]))
+               memcmp(t->spots[other].c, spots[s].c, sizeof spots[s].c) != 0)
             other++;
         if (other < t->spot_count)
             t->spots[other].mass = combine(p, t->spots[other].mass, spots[s].mass);
@@ -166,7 +176,7 @@ static void build_volume(tree3d *t, pool *p, spot *spots, int64_t count) {
     volume v;
     measure_box(&v, spots, count);
     int axis = widest_axis(&v);
-    find_normal(&v, spots, count);
+    find_normal(&v, axis, spots, count);
     measure_slab(&v, spots, count);
     if (count <= BUCKET_CAPACITY || v.high[axis] == v.low[axis]) {
         write_bucket(t, p, &v, spots, count);

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
+from math import floor
 
-from curta.dyadic import Number, power_of_two, simplify
+from curta.dyadic import Number, power_of_two
 from curta.engine.native.case import Case, Facts
 from curta.engine.native.choice import score_range, whole_vertex
 from curta.engine.native.classes import are_in_a_row
@@ -37,6 +38,7 @@ from curta.engine.native.values import (
     Sum,
     Total,
     ValueId,
+    constant,
 )
 
 FEWEST_FOR_NAME = 3
@@ -228,17 +230,12 @@ class CodeWriter:
 
     def divided(self, above: Sum, unit: Number, width: int) -> Sum | None:
         """The floor of above / (unit * width) as a sum, if its terms are whole."""
-        terms: list[tuple[ValueId, Number]] = []
-        for value, coefficient in above.terms:
-            quotient = Fraction(coefficient) / unit / width
-            if value == CONSTANT:
-                terms.append((value, quotient.numerator // quotient.denominator))
-                continue
-            step = power_of_two(self.pool.entries[value].step)
-            if (quotient * step).denominator != 1:
+        quotient = above.scaled(1 / (Fraction(unit) * width))
+        rest = quotient.without_constant
+        for value, coefficient in rest.terms:
+            if Fraction(coefficient * power_of_two(self.pool.entries[value].step)).denominator != 1:
                 return None
-            terms.append((value, simplify(quotient)))
-        return Sum(tuple((v, c) for v, c in terms if c))
+        return rest.plus(constant(floor(quotient.added)))
 
     def compare(self, case: Case, rules: Sequence[Rule], scope: Scope) -> list[str]:
         """The best token of several rules.

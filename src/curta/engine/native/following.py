@@ -7,6 +7,7 @@ of such tokens is taken in by code of its own.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -23,20 +24,8 @@ from curta.engine.native.classes import (
 from curta.engine.native.routine import Acts, Check, Event, Filing, Growth, Routine, read_by
 from curta.engine.native.values import ZERO, Bounds, Column, Pool, Sum, Total, ValueId
 
-
-@dataclass(frozen=True)
-class Asked:
-    """What rows are ever asked for, while promises are kept."""
-
-    highest: Number
-    only: frozenset[Number] | None
-    """All queries, if they are constant."""
-
-    def never(self, low: Number, high: Number) -> bool:
-        """Whether no query is in low..high."""
-        return low > self.highest or (
-            self.only is not None and not any(low <= query <= high for query in self.only)
-        )
+Ends = tuple[Number | float, Number | float]
+"""Bounds, or none on one side or both."""
 
 
 class Follower:
@@ -77,7 +66,9 @@ class Follower:
                 still.add(total)
             case Filing(rows, _, key, members):
                 at = case.sum(key)
-                if rows not in self.asked or not self.asked[rows].never(*case.range(at)):
+                low, high = case.range(at)
+                asked = self.asked.get(rows, [(-math.inf, math.inf)])
+                if any(low <= most and high >= least for least, most in asked):
                     filed = tuple((name, case.sum(total)) for name, total in members)
                     return [(case, replace(event, key=at, members=filed))], case
             case Check():
@@ -119,8 +110,10 @@ def filed_keys(case: Case, events: Iterable[Event]) -> dict[int, Bounds]:
     }
 
 
-def asked_keys(case: Case, routine: Routine) -> dict[int, Asked]:
-    """What rows are asked for, at any token."""
+def asked_keys(case: Case, routine: Routine) -> dict[int, list[Ends]]:
+    """What rows are asked for, at any token: all queries if they are constant, else how high they
+    go; left out where a query finds what was filed under another key.
+    """
     queries: dict[int, list[Sum]] = {}
     open_ended = set()
     for number, look_up in routine.look_ups.items():
@@ -128,15 +121,12 @@ def asked_keys(case: Case, routine: Routine) -> dict[int, Asked]:
             queries.setdefault(look_up.rows, []).append(case.sum(look_up.query))
         else:
             open_ended.add(look_up.rows)
-    found = {}
+    found = dict[int, list[Ends]]()
     for rows, sums in queries.items():
-        if rows in open_ended:
-            continue
-        constants = [query.constant for query in sums]
-        only = frozenset(c for c in constants if c is not None)
-        found[rows] = Asked(
-            max(case.range(query)[1] for query in sums), None if None in constants else only
-        )
+        if rows not in open_ended:
+            found[rows] = [case.range(query) for query in sums]
+            if any(query.constant is None for query in sums):
+                found[rows] = [(-math.inf, max(high for _, high in found[rows]))]
     return found
 
 

@@ -67,8 +67,6 @@ class Moment:
     """What was known of it and of those before it when they were taken in, the latest first; the
     last is the token that began the instruction.
     """
-    counted: Sum
-    """What the total that counts places is."""
 
 
 class Exact(Case):
@@ -270,7 +268,7 @@ class Places:
         if selector.constant is None:
             facts = facts.with_bound(selector.without_constant, value, value)
         case = Exact(self.pool, facts)
-        return Moment(case, (self.arrived,), counted)
+        return Moment(case, (self.arrived,))
 
     def with_fields(self, facts: Facts) -> Facts:
         """The same, with what is looked up under the place as fields."""
@@ -316,11 +314,11 @@ class Places:
         digit = self.pool.define(Digit(), 0)
         named, known = self.spoken(case, rule, f"said{len(moment.taken)}")
         equal = facts.equal | {digit: named} | self.looking_back(moment)
-        equal[self.counter] = moment.counted
+        equal[self.counter] = moment.case.facts.equal[self.counter]
         kept = self.changes.kept(replace(known, equal=equal), Change(token=True))
         facts = replace(kept, bounds=kept.bounds | facts.bounds, hits=kept.hits | facts.hits)
         after = Exact(self.pool, self.with_fields(facts))
-        return Moment(after, (after, *moment.taken), moment.counted)
+        return Moment(after, (after, *moment.taken))
 
     @cached_property
     def facts(self) -> list[Facts]:
@@ -390,13 +388,13 @@ class Places:
 
     def moved(self, moment: Moment, grown: Sum) -> Moment:
         """The same once the place has moved on."""
-        counted = moment.counted.plus(grown)
+        counted = moment.case.facts.equal[self.counter].plus(grown)
         facts = self.changes.kept(moment.case.facts, Change(totals=frozenset({self.counter})))
         looked_up = {value for value, _, _ in self.tables}
         equal = {n: s for n, s in facts.equal.items() if n not in looked_up}
         equal[self.counter] = counted
         case = Exact(self.pool, self.with_fields(replace(facts, equal=equal)))
-        return Moment(case, (case, *moment.taken[1:]), counted)
+        return Moment(case, (case, *moment.taken[1:]))
 
     @property
     def open(self) -> list[int]:
