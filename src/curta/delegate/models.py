@@ -54,10 +54,12 @@ def load(name: str, *, adapter: Path | None = None, device: str | None = None) -
     if not sys.stderr.isatty():
         disable_progress_bar()  # type: ignore[no-untyped-call]
     tokenizer = load_tokenizer(name)
-    place = packaged(name) or name
     try:
-        there = {"local_files_only": not is_hub_there()}
-        model: Any = AutoModelForCausalLM.from_pretrained(place, dtype="auto", **there)
+        if (place := packaged(name)) is not None:
+            model = mapped(place)
+        else:
+            there = {"local_files_only": not is_hub_there()}
+            model = AutoModelForCausalLM.from_pretrained(name, dtype="auto", **there)
     except (OSError, ValueError) as error:
         raise not_loaded(name, error) from error
     if adapter is not None:
@@ -67,6 +69,25 @@ def load(name: str, *, adapter: Path | None = None, device: str | None = None) -
     model.weights_origin = origin_of(name, model.config)
     device = device or ("cuda" if torch.cuda.is_available() else "cpu")
     return on_device(model, device).eval(), tokenizer
+
+
+def mapped(place: Path) -> Any:
+    """A converted model; its weights are the file, mapped into memory. `from_pretrained` looks for
+    names that they had elsewhere, and imports PyTorch's compiler to draw some that nobody keeps.
+    """
+    from safetensors.torch import load_file
+    from transformers import AutoConfig, AutoModelForCausalLM, GenerationConfig
+    from transformers.initialization import no_init_weights
+
+    with no_init_weights():
+        model: Any = AutoModelForCausalLM.from_config(AutoConfig.from_pretrained(place))
+    weights = load_file(place / "model.safetensors")
+    lacking = set(model.load_state_dict(weights, strict=False, assign=True).missing_keys)
+    if lacking := lacking - model.all_tied_weights_keys.keys():
+        raise DataError(f"{place} lacks {min(lacking)}: remove it, to have it written again")
+    model.tie_weights()
+    model.generation_config = GenerationConfig.from_pretrained(place)
+    return model
 
 
 def load_tokenizer(name: str) -> Any:
@@ -199,8 +220,8 @@ def merge(model: Any, adapter: Path, scale: float) -> None:
         layer, up = place.removeprefix("base_model.model."), held[f"{place}.lora_B.weight"]
         try:
             weight = model.get_parameter(f"{layer}.weight")
-            change = scale * (up.float() @ down.float())
-            weight.copy_(weight.float() + change)
+            change = (up.float() @ down.float()).mul_(scale)
+            weight.data = change.add_(weight).to(weight.dtype)
         except (AttributeError, RuntimeError) as error:
             raise does_not_fit(adapter, error) from error
 

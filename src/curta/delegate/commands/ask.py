@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from curta.delegate.lean import import_transformers
 from curta.delegate.options import Answering
 from curta.errors import DataError
 from curta.options import word
@@ -38,6 +39,7 @@ def run(options: Options) -> int:
     question = " ".join(options.question)
     if not question.strip():
         raise DataError("there is no question")
+    import_transformers()
     generator = options.generator()
     put = coloured() if sys.stdout.isatty() else plain
     at_once = generator.calling.format.at_once

@@ -1,0 +1,63 @@
+"""Transformers for a process that answers one question: without what compiling, training and
+several machines need, which takes longer to import than an answer takes to write.
+
+Transformers imports what it finds: `torch.distributed`, SciPy for a loss, and the compiler of
+PyTorch, to say which functions it is to leave alone. Here it finds none of them, as where PyTorch
+was built without. It goes on believing that, so this is for commands, and not for a library.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib import import_module
+from types import ModuleType
+from typing import Any
+
+ABSENT = ("scipy", "sklearn")
+COMPILER = "torch._dynamo"
+MARKS = ("allow_in_graph", "assume_constant_result", "disable")
+"""What modules call while they are imported, to tell the compiler about functions."""
+
+
+def import_transformers() -> None:
+    """Import PyTorch, and of transformers what models like Llama need.
+
+    Threads that wait for others are to sleep: two that wait in a loop, where somebody else
+    computes too, take eight times as much of the processors as one.
+    """
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+    torch: Any = import_module("torch")
+    is_available = torch.distributed.is_available
+    wanted = {COMPILER: marks(torch.__path__[0]), **dict.fromkeys(ABSENT)}
+    ours: dict[str, Any] = {name: one for name, one in wanted.items() if name not in sys.modules}
+    sys.modules.update(ours)
+    torch.distributed.is_available = lambda: False
+    try:
+        import_module("transformers.models.llama.modeling_llama")
+    finally:
+        torch.distributed.is_available = is_available
+        for name, one in ours.items():
+            if sys.modules.get(name) is one:
+                del sys.modules[name]
+
+
+def marks(torch: str) -> ModuleType:
+    """Stands for the compiler, and leaves functions as they are; it gives way to the compiler
+    itself as soon as anything else is wanted."""
+    made: Any = ModuleType(COMPILER)
+    made.__path__, made.__file__ = [f"{torch}/_dynamo"], f"{torch}/_dynamo/__init__.py"
+    vars(made).update(dict.fromkeys(MARKS, unmarked))
+
+    def other(name: str) -> Any:
+        if sys.modules.get(COMPILER) is made:
+            del sys.modules[COMPILER]
+        return getattr(import_module(COMPILER), name)
+
+    made.__getattr__ = other
+    return made
+
+
+def unmarked(function: Any = None, *_: Any, **__: Any) -> Any:
+    """The function, or a decorator that leaves one as it is."""
+    return unmarked if function is None else function
