@@ -1,9 +1,8 @@
-"""Transformers for a process that answers one question: without what compiling, training and
-several machines need, which takes longer to import than an answer takes to write.
+"""Transformers for a process that answers one question.
 
-Transformers imports what it finds: `torch.distributed`, SciPy for a loss, and the compiler of
-PyTorch, to say which functions it is to leave alone. Here it finds none of them, as where PyTorch
-was built without. It goes on believing that, so this is for commands, and not for a library.
+It imports what it finds: `torch.distributed`, SciPy for a loss, and the compiler of PyTorch, to say
+which functions that is to leave alone. Here it finds none of them, as where PyTorch was built
+without. It goes on believing that, so this is for commands, and not for a library.
 """
 
 from __future__ import annotations
@@ -14,7 +13,6 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any
 
-ABSENT = ("scipy", "sklearn")
 COMPILER = "torch._dynamo"
 MARKS = ("allow_in_graph", "assume_constant_result", "disable")
 """What modules call while they are imported, to tell the compiler about functions."""
@@ -23,14 +21,14 @@ MARKS = ("allow_in_graph", "assume_constant_result", "disable")
 def import_transformers() -> None:
     """Import PyTorch, and of transformers what models like Llama need.
 
-    Threads that wait for others are to sleep: two that wait in a loop, where somebody else
-    computes too, take eight times as much of the processors as one.
+    Threads that wait are to sleep: two that wait in a loop, where somebody else computes too, take
+    eight times as much of the processors as one.
     """
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     torch: Any = import_module("torch")
     is_available = torch.distributed.is_available
-    wanted = {COMPILER: marks(torch.__path__[0]), **dict.fromkeys(ABSENT)}
-    ours: dict[str, Any] = {name: one for name, one in wanted.items() if name not in sys.modules}
+    absent: dict[str, Any] = {COMPILER: marks(torch.__path__[0]), "scipy": None, "sklearn": None}
+    ours = {name: one for name, one in absent.items() if name not in sys.modules}
     sys.modules.update(ours)
     torch.distributed.is_available = lambda: False
     try:
@@ -43,8 +41,7 @@ def import_transformers() -> None:
 
 
 def marks(torch: str) -> ModuleType:
-    """Stands for the compiler, and leaves functions as they are; it gives way to the compiler
-    itself as soon as anything else is wanted."""
+    """Stands for the compiler, to which it gives way when anything else is wanted of it."""
     made: Any = ModuleType(COMPILER)
     made.__path__, made.__file__ = [f"{torch}/_dynamo"], f"{torch}/_dynamo/__init__.py"
     vars(made).update(dict.fromkeys(MARKS, unmarked))

@@ -59,19 +59,14 @@ def coloured() -> Callable[[Event, str], None]:
     from rich.console import Console
     from rich.text import Text
 
-    from curta.delegate.interception.events import (
-        CallRejected,
-        CallResult,
-        CallStarted,
-        CallWritten,
-    )
+    from curta.delegate.interception import events
 
     console: Any = Console(highlight=False, soft_wrap=True)
     styles = {
-        CallStarted: "cyan",
-        CallWritten: "cyan",
-        CallResult: "bold cyan",
-        CallRejected: "red",
+        events.CallStarted: "cyan",
+        events.CallWritten: "cyan",
+        events.CallResult: "bold cyan",
+        events.CallRejected: "red",
     }
 
     def put(event: Event, text: str) -> None:
