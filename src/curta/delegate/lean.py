@@ -40,7 +40,7 @@ def import_transformers() -> None:
                 del sys.modules[name]
 
 
-def marks(torch: str) -> ModuleType:
+def marks(torch: str) -> Any:
     """Stands for the compiler, to which it gives way when anything else is wanted of it."""
     made: Any = ModuleType(COMPILER)
     made.__path__, made.__file__ = [f"{torch}/_dynamo"], f"{torch}/_dynamo/__init__.py"

@@ -76,7 +76,8 @@ def mapped(place: Path) -> Any:
     from transformers.initialization import no_init_weights
 
     with no_init_weights():
-        model: Any = AutoModelForCausalLM.from_config(AutoConfig.from_pretrained(place))
+        config = AutoConfig.from_pretrained(place)
+        model: Any = AutoModelForCausalLM.from_config(config)  # type: ignore[no-untyped-call]
     file = place / "model.safetensors"
     weights = load_file(file) if file.is_file() else {}
     lacking = set(model.load_state_dict(weights, strict=False, assign=True).missing_keys)
