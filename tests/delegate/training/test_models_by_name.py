@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import copy
 import importlib.util
+import os
 import socket
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +16,12 @@ import pytest
 pytest.importorskip("peft")
 
 import torch
-from transformers import AutoConfig
+from safetensors.torch import load_file, save_file
+from transformers import AutoConfig, AutoModelForCausalLM
 from transformers.utils.hub import cached_file
 
 from curta.delegate import models
+from curta.delegate.interception.generator import CalcGenerator
 from curta.delegate.interception.protocol import Protocol
 from curta.delegate.markers import as_tokens, make_room, write_markers
 from curta.delegate.training.adapter import with_adapter
@@ -63,6 +68,72 @@ def test_weights_of_a_package_are_named_once(
     models.load(package, device="cpu")
     said = capsys.readouterr().err
     assert said.count(f"{NAME}: weights of the package tiny-package (Q4_1)") == 1
+
+
+@pytest.mark.parametrize("family", ["grouped queries", "alternating windows"])
+def test_a_converted_model_is_as_transformers_loads_it(family: str, tmp_path: Path) -> None:
+    """Their heads are: a matrix of its own, tied."""
+    place = tmp_path / "place"
+    wanted = AutoModelForCausalLM.from_pretrained(base(place, family), dtype="auto")
+    made = models.mapped(place)
+    for kind in ("named_parameters", "named_buffers"):
+        held, expected = dict(getattr(made, kind)()), dict(getattr(wanted, kind)())
+        assert held.keys() == expected.keys()
+        for name, one in held.items():
+            assert torch.equal(one, expected[name]), name
+            assert (one.dtype, one.requires_grad) == (
+                expected[name].dtype,
+                expected[name].requires_grad,
+            )
+    assert made.config.to_dict() == wanted.config.to_dict()
+    assert made.generation_config.to_dict() == wanted.generation_config.to_dict()
+    file = place / "model.safetensors"
+    weights = {name: one.clone() for name, one in load_file(file).items()}
+    lost, _ = weights.popitem()
+    save_file(weights, file)
+    with pytest.raises(DataError, match=f"lacks {lost}: remove it"):
+        models.mapped(place)
+
+
+ONE_QUESTION = """
+import sys
+from pathlib import Path
+from curta.app.command_line import main
+from curta.delegate.lean import import_transformers
+
+import_transformers()
+from curta.delegate import models
+
+models.PACKAGED = {NAME: ("tiny_package", "Tiny.Q4_1.gguf")}
+words = ["--model", NAME, "--adapter", "none", "--device", "cpu", "--max-new-tokens", "12"]
+assert main(["calc", "what is", "1+1?", *words]) == 0
+heavy = {"peft", "scipy", "sympy", "torch._dynamo", "torch.distributed.tensor"}
+assert not heavy & set(sys.modules), heavy & set(sys.modules)
+
+import torch
+assert torch.distributed.is_available()
+assert torch.compiler.disable(len) is not len  # by the compiler itself
+import torch._dynamo.eval_frame
+assert hasattr(torch._dynamo, "optimize")
+"""
+
+
+def test_a_question_is_answered_without_what_takes_long_to_import(
+    package: str, tmp_path: Path
+) -> None:
+    """In a process of its own, and as by a model that has everything."""
+    finished = subprocess.run(
+        [sys.executable, "-c", f"NAME = {package!r}{ONE_QUESTION}"],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])},
+    )
+    assert finished.returncode == 0, finished.stderr
+    prompt = [{"role": "user", "content": "what is 1+1?"}]
+    answerer = CalcGenerator(*models.load(package, device="cpu"))
+    (wanted,) = answerer.generate([prompt], max_new_tokens=12)
+    assert finished.stdout == wanted.text + "\n"
 
 
 def test_only_the_first_process_says_it(
@@ -149,7 +220,7 @@ def test_plain_adapters_are_merged_as_by_peft(dtype: torch.dtype, tmp_path: Path
     wanted = adapted.merge_and_unload().state_dict()
     changed = 0
     for part, one in loaded.state_dict().items():
-        torch.testing.assert_close(one, wanted[part].to(dtype), rtol=1e-6, atol=1e-6)
+        assert torch.equal(one, wanted[part].to(dtype)), part
         changed += not torch.equal(one, plain.state_dict()[part])
     assert changed == len(adapted.peft_config["default"].target_modules)
     with pytest.raises(DataError, match="does not fit the model"):

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from curta.delegate.lean import import_transformers
 from curta.delegate.options import Answering
 from curta.errors import DataError
 from curta.options import word
@@ -38,6 +39,7 @@ def run(options: Options) -> int:
     question = " ".join(options.question)
     if not question.strip():
         raise DataError("there is no question")
+    import_transformers()
     generator = options.generator()
     put = coloured() if sys.stdout.isatty() else plain
     at_once = generator.calling.format.at_once
@@ -57,19 +59,14 @@ def coloured() -> Callable[[Event, str], None]:
     from rich.console import Console
     from rich.text import Text
 
-    from curta.delegate.interception.events import (
-        CallRejected,
-        CallResult,
-        CallStarted,
-        CallWritten,
-    )
+    from curta.delegate.interception import events
 
     console: Any = Console(highlight=False, soft_wrap=True)
     styles = {
-        CallStarted: "cyan",
-        CallWritten: "cyan",
-        CallResult: "bold cyan",
-        CallRejected: "red",
+        events.CallStarted: "cyan",
+        events.CallWritten: "cyan",
+        events.CallResult: "bold cyan",
+        events.CallRejected: "red",
     }
 
     def put(event: Event, text: str) -> None:
