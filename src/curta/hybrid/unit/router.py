@@ -34,7 +34,7 @@ from torch.nn.utils.rnn import pad_sequence
 from transformers import DynamicCache
 
 from curta.hybrid.unit.arithmetic import Operation
-from curta.hybrid.unit.numbers import Number, Span
+from curta.hybrid.unit.numbers import Span
 
 OPERATIONS: tuple[Operation | None, ...] = (None, *Operation)
 
@@ -125,28 +125,6 @@ class Decision:
     operands: tuple[int, int] | None = None
     places: int | None = None
     certainty: float = -FAR
-
-
-@dataclass(frozen=True)
-class Route:
-    """What is computed instead of the model's own answer.
-
-    result:       in decimal
-    microseconds: that it took
-    """
-
-    operation: Operation
-    first: Number
-    second: Number
-    places: int | None
-    result: str
-    microseconds: float
-
-    @property
-    def expression(self) -> str:
-        """As the calculator writes it."""
-        quotient = f"{self.first} {self.operation.value} {self.second}"
-        return quotient if self.places is None else f"round({quotient}, {self.places})"
 
 
 class Router(nn.Module):
