@@ -102,7 +102,8 @@ def splits(count: int, seed: str) -> list[Split]:
     tests = round(count / 3)
     validation = round((count - tests) / 4)
     rest = count - tests - validation
-    found: list[Split] = ["test"] * tests + ["valid"] * validation + ["train"] * rest
+    sizes: dict[Split, int] = {"test": tests, "valid": validation, "train": rest}
+    found = [split for split, size in sizes.items() for _ in range(size)]
     random.Random(seed).shuffle(found)
     return found
 
