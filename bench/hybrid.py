@@ -24,6 +24,7 @@ import torch
 
 from curta.delegate import models
 from curta.delegate.calculator import Calculator
+from curta.delegate.data.draw import Draw
 from curta.delegate.evaluation.systems import generator
 from curta.delegate.tools.calculator import CalculatorTool
 from curta.hybrid import HybridModel, Module
@@ -31,7 +32,6 @@ from curta.hybrid.hearing import Hearing
 from curta.hybrid.unit.arithmetic import Arithmetic, Operation
 from curta.hybrid.unit.model import Settings, UnitModel
 from curta.hybrid.unit.numbers import Number
-from curta.hybrid.unit.questions import integer
 from curta.hybrid.unit.router import Router, Shape
 from report import print_machine, print_table, spread
 
@@ -150,10 +150,10 @@ def cost_where_nothing_fires(model: UnitModel, rounds: int, tokens: int) -> None
 
 def cost_of_results(rounds: int) -> None:
     """By operation and digits of both operands."""
-    arithmetic, drawn, rows = Arithmetic(), random.Random(0), []
+    arithmetic, draw, rows = Arithmetic(), Draw(random.Random(0)), []
     for operation in Operation:
         for digits in (3, 20):
-            a, b = (Number(str(integer(drawn, digits))) for _ in range(2))
+            a, b = (Number(str(draw.number(digits))) for _ in range(2))
             (times,) = taken([lambda o=operation, x=a, y=b: arithmetic.compute(o, x, y)], rounds)
             rows.append([operation.program, str(digits), spread([1e3 * t for t in times], 2)])
     print_table("The compiled programs", ["operation", "digits", "ms"], rows)

@@ -133,7 +133,8 @@ def fit(
         temperature = chosen.hottest * cooled
         batch = batches[int(torch.multinomial(sizes, 1, generator=generator))]
         rows = torch.randperm(len(batch.prompts), generator=generator)[: chosen.batch]
-        losses = loss_of(soft, unknowns, batch.rows(rows), temperature)
+        examples = Batch(batch.prompts[rows], batch.said[rows])
+        losses = loss_of(soft, unknowns, examples, temperature)
         optimiser.zero_grad()
         losses.sum().backward()  # type: ignore[no-untyped-call]
         for parameter in unknowns.parameters:
@@ -151,9 +152,6 @@ class Batch(NamedTuple):
 
     prompts: Tensor
     said: Tensor
-
-    def rows(self, which: Tensor) -> Batch:
-        return Batch(self.prompts[which], self.said[which])
 
 
 def groups(problem: Problem, graph: Graph) -> list[Batch]:
@@ -260,12 +258,9 @@ def filled(problem: Problem, numbers: Mapping[str, Sequence[Number]]) -> Graph:
     """The graph with numbers in its holes."""
     graph = problem.build()
     for name, index in holes(graph).items():
-        tokens = problem.holes[name].tokens
-        node = graph.node_at(index)
-        if tokens:
-            graph.define(node, graph.feature(name, dict(zip(tokens, numbers[name], strict=True))))
-        else:
-            graph.define(node, numbers[name][0])
+        tokens, found = problem.holes[name].tokens, numbers[name]
+        value = graph.feature(name, dict(zip(tokens, found, strict=True))) if tokens else found[0]
+        graph.define(graph.node_at(index), value)
     return graph
 
 

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
 from transformers import GenerationMixin, PreTrainedModel
 from transformers.modeling_outputs import CausalLMOutput
 
@@ -41,13 +42,19 @@ from curta.hybrid.writing import JointRow, Writer
 class Stream(Iterator[Event | ModuleSaid]):
     """What happens while an answer is written; afterwards, all of it."""
 
-    def __init__(self, events: Iterator[Event | ModuleSaid]) -> None:
-        self.events = events
-        self.transcript: Transcript | None = None
-        """What was written, once the last event has come."""
+    transcript: Transcript | None = None
+    """What was written, once the last event has come."""
+
+    def __init__(
+        self, events: Iterator[Event | ModuleSaid], written: Callable[[], Transcript]
+    ) -> None:
+        self.events, self.written = events, written
 
     def __next__(self) -> Event | ModuleSaid:
-        return next(self.events)
+        for event in self.events:
+            return event
+        self.transcript = self.written()
+        raise StopIteration
 
     def close(self) -> None:
         """Nobody listens any more: the model stops."""
@@ -82,9 +89,7 @@ class HybridModel(PreTrainedModel, GenerationMixin):  # type: ignore[no-untyped-
             self.compiled[module.name] = module
         sizes = [(m.name, m.weights, len(m.engine.vocabulary)) for m in self.compiled.values()]
         self.vocabulary = JointVocabulary.of(self.base.config.get_text_config().vocab_size, sizes)
-        self.writer = Writer(
-            self.base, self.tokenizer, self.compiled, self.vocabulary, **self.writing
-        )
+        self.writer = Writer(self)
 
     # -- loading and saving -------------------------------------------------------------------
 
@@ -135,14 +140,12 @@ class HybridModel(PreTrainedModel, GenerationMixin):  # type: ignore[no-untyped-
         What other weights would have to say is impossible, -inf. Behind a token that hands over,
         which is the host's, and so is what follows, everything is.
         """
-        rows = []
-        for row, ids in enumerate(input_ids):
-            counts = torch.ones_like(ids) if attention_mask is None else attention_mask[row]
-            made = self.joint_logits(ids[counts.bool()])
-            whole = made.new_full((len(ids), len(self.vocabulary)), -torch.inf)
-            whole[counts.bool()] = made
-            rows.append(whole[-logits_to_keep:])
-        return CausalLMOutput(logits=torch.stack(rows))
+        mask = torch.ones_like(input_ids) if attention_mask is None else attention_mask
+        shape = (*input_ids.shape, len(self.vocabulary))
+        logits = torch.full(shape, -torch.inf, dtype=torch.float64, device=input_ids.device)
+        for row, ids, counts in zip(logits, input_ids, mask.bool(), strict=True):
+            row[counts] = self.joint_logits(ids[counts])
+        return CausalLMOutput(logits=logits[:, -logits_to_keep:])
 
     @torch.no_grad()
     def joint_logits(self, ids: Tensor) -> Tensor:
@@ -170,14 +173,11 @@ class HybridModel(PreTrainedModel, GenerationMixin):  # type: ignore[no-untyped-
         """Prompts, and the streams behind them, filled up on the right."""
         mask = torch.ones_like(input_ids) if attention_mask is None else attention_mask
         rows = self.rows({"input_ids": input_ids, "attention_mask": mask}, options)
-        each = len(rows) // len(input_ids)
-        prompts = input_ids.cpu().repeat_interleave(each, dim=0)
-        made = torch.nn.utils.rnn.pad_sequence(
-            [torch.cat([a, torch.from_numpy(b.ids)]) for a, b in zip(prompts, rows, strict=True)],
-            batch_first=True,
-            padding_value=self.tokenizer.pad_token_id or 0,
-        )
-        return made.to(input_ids.device)
+        prompts = input_ids.cpu().repeat_interleave(len(rows) // len(input_ids), dim=0)
+        behind = (torch.from_numpy(row.ids) for row in rows)
+        streams = [torch.cat(both) for both in zip(prompts, behind, strict=True)]
+        padding = self.tokenizer.pad_token_id or 0
+        return pad_sequence(streams, batch_first=True, padding_value=padding).to(input_ids.device)
 
     def rows(self, inputs: dict[str, Tensor], options: dict[str, Any]) -> list[JointRow]:
         """What is written behind each prompt, so many times as is asked for."""
@@ -190,11 +190,9 @@ class HybridModel(PreTrainedModel, GenerationMixin):  # type: ignore[no-untyped-
         """Answers to several prompts at once."""
         inputs = self.writer.fitting([self.as_messages(prompt) for prompt in prompts])
         rows = self.rows(inputs, options)
-        given = [
-            ids[mask.bool()] for ids, mask in zip(*inputs.values(), strict=True)
-            for _ in range(len(rows) // len(prompts))
-        ]  # fmt: skip
-        return [self.transcript(*both) for both in zip(rows, given, strict=True)]
+        given = [ids[mask.bool()] for ids, mask in zip(*inputs.values(), strict=True)]
+        each = len(rows) // len(prompts)
+        return [self.transcript(row, given[number // each]) for number, row in enumerate(rows)]
 
     def stream(self, prompt: Prompt, *, call: str = "", **options: Any) -> Stream:
         """One answer, event by event: text, a module's tokens, text.
@@ -204,19 +202,9 @@ class HybridModel(PreTrainedModel, GenerationMixin):  # type: ignore[no-untyped-
         """
         messages = self.as_messages(prompt)
         (ids,) = self.writer.fitting([messages])["input_ids"]
-        given = self.called(call) if call else []
-        rows: list[JointRow] = []
-
-        def new_row(tell: Callable[[Any], None]) -> JointRow:
-            rows.append(JointRow(self.writer, tell, given))
-            return rows[0]
-
-        def events() -> Iterator[Event | ModuleSaid]:
-            yield from self.writer.stream(messages, new_row=new_row, **options)
-            stream.transcript = self.transcript(rows[0], ids)
-
-        stream = Stream(events())
-        return stream
+        row = JointRow(self.writer, ignore, self.called(call) if call else ())
+        events = self.writer.stream(messages, row=row, **options)
+        return Stream(events, lambda: self.transcript(row, ids))
 
     def ask(self, prompt: Prompt, *, call: str = "", **options: Any) -> Transcript:
         """The same, whole."""

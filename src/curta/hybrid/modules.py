@@ -11,7 +11,6 @@ as users write them, those that curta ships (`registry`) by their names.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
@@ -27,7 +26,7 @@ from curta.delegate.calculator.backends.machine import module as calculator_prog
 from curta.delegate.given_up import check_given_up
 from curta.delegate.tools.calculator import CalculatorTool
 from curta.delegate.tools.kinds import Arguments, Text
-from curta.delegate.tools.program import MainTool, ProgramTool, computer
+from curta.delegate.tools.program import MainTool, ProgramTool, computer, first_comment
 from curta.delegate.tools.tool import Answer, Bounds, Tool, answered, refused
 from curta.delegate.tools.words import named_by
 from curta.engine import Engine, Level, load
@@ -67,7 +66,7 @@ class GalleryTool:
             hearing.opened(opening)
             chunks: Iterable[Ids] = self.engine.chunks(prompt)
             if hearing.recorded is not None:
-                chunks = [hearing.recorded.context(opening)]
+                chunks = [hearing.recorded.behind(opening)]
             for chunk in chunks:
                 hearing.said(chunk)
                 said += chunk.tolist()
@@ -210,5 +209,4 @@ def registry() -> dict[str, Path]:
 
 def use_of(path: Path) -> str:
     """When to use a file of the registry: what its first comment says."""
-    first = re.match(r"/\*\s*(.*?)\*/", path.read_text(encoding="utf-8"), re.DOTALL)
-    return " ".join(re.sub(r"(?m)^\s*\*", "", first[1]).split()) if first else ""
+    return " ".join(first_comment(path.read_text(encoding="utf-8")).split())

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain, takewhile
+from itertools import chain, islice, takewhile
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,7 +26,7 @@ from curta.delegate.interception.generator import ignore
 from curta.delegate.interception.loop import ends
 from curta.engine.base import Engine, Ids
 from curta.errors import UserError, VerifyError
-from curta.hybrid.hearing import Hearing, Recorded
+from curta.hybrid.hearing import Hearing, RecordedTalker
 from curta.hybrid.modules import Module
 from curta.hybrid.transcript import Transcript
 from curta.hybrid.unit.model import UnitModel
@@ -82,15 +82,10 @@ class RecordedRow(JointRow):
 
     contexts: Sequence[Context] = ()
 
-    def __init__(self, *given: Any) -> None:
-        super().__init__(*given)
-        self.calls: list[Hearing] = []
-
     def hearing(self, module: Module) -> Hearing:
         done = sum(len(each.contexts) for each in self.calls)
         own = takewhile(lambda one: one.module == module.name, self.contexts[done:])
-        self.calls.append(Hearing(module.name, self.tell, Recorded(one.ids for one in own)))
-        return self.calls[-1]
+        return Hearing(module.name, self.tell, RecordedTalker(one.ids for one in own))
 
 
 def verify(
@@ -230,9 +225,8 @@ def compared_alone(module: Module, engine: Engine, opening: Ids, said: Ids) -> I
     ids, names = np.concatenate([opening, said]), engine.vocabulary
     asked = np.arange(1, len(ids)) >= len(opening)
     replayed = chain.from_iterable(engine.replay(ids[:-1], asked))
-    for at, (token, right) in enumerate(zip(ids[1:], replayed, strict=True), 1 - len(opening)):
-        if at < 0:
-            continue
+    behind = islice(replayed, len(opening) - 1, None)
+    for at, (token, right) in enumerate(zip(said, behind, strict=True)):
         if token != right:
             raise VerifyError(
                 f"{module.name}, token {at:,}: its weights say {names[int(right)]}, the transcript "

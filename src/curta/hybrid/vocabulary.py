@@ -25,11 +25,12 @@ JointIds = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Compiled weights, and where their tokens begin."""
+    """Compiled weights, where their tokens begin, and what hands over to a module of them."""
 
     weights: str
     first: int
     size: int
+    hands: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,28 +50,25 @@ class Context:
 class JointVocabulary:
     """
     language: how many tokens the language model has
-    modules:  by name, the tokens that hand over
-    blocks:   by the names of modules, their weights
+    blocks:   by the names of modules, their tokens
     size:     how many tokens there are
     """
 
     language: int
-    modules: Mapping[str, int]
     blocks: Mapping[str, Block]
     size: int
 
     @classmethod
     def of(cls, language: int, modules: Sequence[tuple[str, str, int]]) -> JointVocabulary:
         """Of modules' names, the names of their weights, and how many tokens these have."""
-        end, hands, blocks = language, dict[str, int](), dict[str, Block]()
-        known: dict[str, Block] = {}
+        end, firsts, blocks = language, dict[str, int](), dict[str, Block]()
         for name, weights, size in modules:
-            if weights not in known:
-                known[weights] = Block(weights, end, size)
+            if weights not in firsts:
+                firsts[weights] = end
                 end += size
-            hands[name], blocks[name] = end, known[weights]
+            blocks[name] = Block(weights, firsts[weights], size, end)
             end += 1
-        return cls(language, hands, blocks, end)
+        return cls(language, blocks, end)
 
     def __len__(self) -> int:
         return self.size
@@ -80,7 +78,7 @@ class JointVocabulary:
         if 0 <= token < self.language:
             return "", token, False
         for name, block in self.blocks.items():
-            if token == self.modules[name]:
+            if token == block.hands:
                 return name, 0, True
             if block.first <= token < block.first + block.size:
                 return block.weights, token - block.first, False
@@ -88,12 +86,12 @@ class JointVocabulary:
 
     def context(self, module: str, ids: npt.NDArray[np.int32]) -> JointIds:
         """Tokens of a module's weights, behind the one that hands over."""
-        first = self.blocks[module].first
-        return np.concatenate([[self.modules[module]], ids.astype(np.int64) + first])
+        block = self.blocks[module]
+        return np.concatenate([[block.hands], ids.astype(np.int64) + block.first])
 
     def contexts(self, ids: JointIds) -> Iterator[Context]:
         """All of a stream; a `TokenError` if a token stands where it cannot."""
-        names = {token: name for name, token in self.modules.items()}
+        names = {block.hands: name for name, block in self.blocks.items()}
         hands = np.isin(ids, list(names))
         breaks = np.flatnonzero(hands | (ids < self.language))
         for before, end in pairwise([-1, *breaks.tolist(), len(ids)]):

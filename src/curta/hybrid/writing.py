@@ -7,8 +7,8 @@ contexts of the module, then the answer as the language model's own tokens.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,7 +19,10 @@ from curta.delegate.tools.calculator import CalculatorTool
 from curta.errors import TokenError
 from curta.hybrid.hearing import Hearing
 from curta.hybrid.modules import Module
-from curta.hybrid.vocabulary import JointIds, JointVocabulary
+from curta.hybrid.vocabulary import JointIds
+
+if TYPE_CHECKING:
+    from curta.hybrid.model import HybridModel
 
 
 class JointRow(Row):
@@ -41,6 +44,8 @@ class JointRow(Row):
         """For how many tokens there was room in the beginning."""
         self.answer: list[int] = []
         """Of the tokens that were fed last, those that are the answer to a call."""
+        self.calls: list[Hearing] = []
+        """Of modules, all of them."""
 
     @property
     def ids(self) -> JointIds:
@@ -52,27 +57,29 @@ class JointRow(Row):
         if len(self.choices) < len(self.given):
             token = self.given[len(self.choices)]
         self.choices.append(token)
-        self.answer = []
-        contexts: list[JointIds] = []
+        self.answer, before = [], len(self.calls)
         fed = self.chosen(token, room)
         if self.pending:
-            fed = self.settled([self.outcome(call, contexts) for call in self.pending])
+            fed = self.settled([self.outcome(call) for call in self.pending])
         if self.is_full:
             self.answer = []
         own = fed[: len(fed) - len(self.answer)]
+        contexts = [
+            self.vocabulary.context(call.module, np.concatenate([opening, *said]))
+            for call in self.calls[before:]
+            for opening, said in call.contexts
+        ]
         self.stream += [np.array(own, dtype=np.int64), *contexts]
         self.stream.append(np.array(self.answer, dtype=np.int64))
         return fed
 
-    def outcome(self, call: Call, contexts: list[JointIds]) -> Outcome:
-        """What a call comes to; what is said on the way."""
+    def outcome(self, call: Call) -> Outcome:
+        """What a call comes to; what is said on the way is heard."""
         module = self.modules.get(call.name)
         if module is None:
             return answered(call, self.calling.tools)
-        hearing = self.hearing(module)
-        found = answered(call, {call.name: module.heard(hearing)})
-        contexts += hearing.joint(self.vocabulary)
-        return found
+        self.calls.append(self.hearing(module))
+        return answered(call, {call.name: module.heard(self.calls[-1])})
 
     def hearing(self, module: Module) -> Hearing:
         """Of a call that begins."""
@@ -87,21 +94,15 @@ class JointRow(Row):
 class Writer(CalcGenerator):
     """The language model with modules for tools, each row of which keeps its stream."""
 
-    def __init__(
-        self, base: Any, tokenizer: Any, modules: Mapping[str, Module],
-        vocabulary: JointVocabulary, **options: Any,
-    ) -> None:  # fmt: skip
-        self.modules = modules
-        self.vocabulary = vocabulary
-        calculator = modules[CALCULATE].tool
+    def __init__(self, model: HybridModel) -> None:
+        self.modules, self.vocabulary = model.compiled, model.vocabulary
+        tools = [module.tool for module in self.modules.values()]
+        calculator = self.modules[CALCULATE].tool
         assert isinstance(calculator, CalculatorTool)
         super().__init__(
-            base,
-            tokenizer,
-            tools=[module.tool for module in modules.values()],
-            calculator=calculator.calculator,
-            **options,
-        )
+            model.base, model.tokenizer, tools=tools, calculator=calculator.calculator,
+            **model.writing,
+        )  # fmt: skip
 
     def row(self, tell: Callable[[Any], None]) -> JointRow:
         return JointRow(self, tell)

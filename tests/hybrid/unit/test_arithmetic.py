@@ -10,10 +10,11 @@ import pytest
 
 pytest.importorskip("transformers")
 
+from curta.delegate.data.draw import Draw
 from curta.errors import UndefinedError
 from curta.hybrid.unit.arithmetic import Arithmetic, Operation, expected
 from curta.hybrid.unit.numbers import Number, numbers_in
-from curta.hybrid.unit.questions import integer, number_text
+from curta.hybrid.unit.questions import number_text
 
 ARITHMETIC = Arithmetic()
 LENGTHS = range(1, 21)
@@ -28,7 +29,7 @@ def number(text: str) -> Number:
 def test_integers_of_all_lengths(operation: Operation) -> None:
     drawn = Random(operation.name)
     for digits, others in zip(LENGTHS, drawn.sample(LENGTHS, len(LENGTHS)), strict=True):
-        a, b = (drawn.choice([-1, 1]) * integer(drawn, length) for length in (digits, others))
+        a, b = (drawn.choice([-1, 1]) * Draw(drawn).number(length) for length in (digits, others))
         said = ARITHMETIC.compute(operation, number(str(a)), number(str(b)))
         if operation is Operation.DIVISION:
             assert abs(Fraction(said) - Fraction(a, b)) <= Fraction(1, 2 * 10**6)
@@ -39,9 +40,9 @@ def test_integers_of_all_lengths(operation: Operation) -> None:
 
 @pytest.mark.parametrize("seed", range(60))
 def test_decimals_signs_and_rounding(seed: int) -> None:
-    drawn = Random(seed)
-    a, b = number(number_text(drawn)), number(number_text(drawn, zero=False))
-    for operation, places in product(Operation, (None, drawn.randint(0, 9))):
+    draw = Draw(Random(seed))
+    a, b = number(number_text(draw)), number(number_text(draw, zero=False))
+    for operation, places in product(Operation, (None, draw.between(0, 9))):
         said = ARITHMETIC.compute(operation, a, b, places)
         assert said == expected(operation, a, b, places), f"{a} {operation.value} {b}, {places}"
 

@@ -109,7 +109,7 @@ def test_routes_are_told() -> None:
     assert told[1] is None
     assert told[3] is None  # nothing is divided by zero
     assert told[0].expression in ("7 / 8", "8 / 7")
-    assert told[0].result in ("0.875", "1.142857")
+    assert told[0].answer in ("0.875", "1.142857")
 
 
 def test_every_pair_of_numbers_can_be_the_operands() -> None:

@@ -173,15 +173,9 @@ class CalcGenerator:
             for each, row in zip(events, rows, strict=True)
         ]
 
-    def stream(
-        self,
-        prompt: Prompt,
-        *,
-        new_row: Callable[[Callable[[Event], None]], Row] | None = None,
-        **options: Any,
-    ) -> Iterator[Event]:
-        """One prompt, event by event; the model stops where nobody listens any more. `new_row`
-        makes an answer that has not begun.
+    def stream(self, prompt: Prompt, *, row: Row | None = None, **options: Any) -> Iterator[Event]:
+        """One prompt, event by event; the model stops where nobody listens any more. `row` is an
+        answer that has not begun.
         """
         from transformers import StoppingCriteriaList
 
@@ -199,8 +193,9 @@ class CalcGenerator:
             GIVEN_UP.set(unheard)
             given = options | {"stopping_criteria": criteria}
             try:
-                row = (new_row or self.row)(found.put)
-                self.write(self.fitting([prompt]), [row], given)
+                writing = row or self.row(found.put)
+                writing.tell = found.put
+                self.write(self.fitting([prompt]), [writing], given)
                 found.put(None)
             except BaseException as error:  # raised again where somebody listens
                 found.put(error)

@@ -221,9 +221,7 @@ def c_tools(source: Source, bounds: Bounds | None = None, *, functions: bool = F
     bounds = bounds or Bounds()
     found = functions_of(source)
     if found.pop("main", None) is not None and not functions:
-        first = re.match(r"\s*/\*(.*?)\*/", source.text, re.DOTALL)
-        description = re.sub(r"(?m)^[\s*]+", "", first[1]).strip() if first else ""
-        name = program_name(source.name)
+        name, description = program_name(source.name), first_comment(source.text)
         return {name: main_tool(name, description, build(source), bounds)}
     usable = [each for each in found.values() if isinstance(each, Function)]
     if not usable:
@@ -233,6 +231,12 @@ def c_tools(source: Source, bounds: Bounds | None = None, *, functions: bool = F
         name: c_tool(each, module, bounds) if isinstance(each, Function) else each
         for name, each in found.items()
     }
+
+
+def first_comment(text: str) -> str:
+    """What a file of C begins with, if that is a comment."""
+    first = re.match(r"\s*/\*(.*?)\*/", text, re.DOTALL)
+    return re.sub(r"(?m)^[\s*]+", "", first[1]).strip() if first else ""
 
 
 def main_tool(name: str, description: str, module: bytes, bounds: Bounds) -> MainTool:

@@ -91,16 +91,12 @@ class Arithmetic:
             whole, decimals = found.parts
             zeros = 0 if whole.strip("0") else MOST_PLACES - len(decimals.lstrip("0"))
             places = zeros + ROUNDED
-        return self.rounded(found, places)
-
-    def rounded(self, number: Number, places: int) -> Number:
-        """To so many decimals, if there are more; a half goes away from zero."""
-        excess = number.places - places
+        excess = MOST_PLACES - places
         if excess <= 0:
-            return number
+            return found
         half = "5" + "0" * (excess - 1)
-        digits = self.say(Operation.ADDITION, number.digits, half).rjust(excess + 1, "0")
-        return Number(digits[:-excess], places, number.negative)
+        digits = self.say(Operation.ADDITION, digits, half).rjust(excess + 1, "0")
+        return Number(digits[:-excess], places, found.negative)
 
     def say(self, operation: Operation, first: str, second: str) -> str:
         """What the compiled program says about two natural numbers."""

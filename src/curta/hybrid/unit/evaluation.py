@@ -21,15 +21,13 @@ from curta.delegate.evaluation.report import write_report
 from curta.delegate.evaluation.running import Listener, evaluate
 from curta.delegate.evaluation.suites import NEGATIVES, Question
 from curta.delegate.evaluation.systems import System, Writes, digest, generator, opener, writer
-from curta.delegate.interception.events import CallResult, CallStarted, TextDelta
+from curta.delegate.interception.events import CallStarted, TextDelta
 from curta.delegate.interception.generator import Output
 from curta.errors import DataError
 from curta.hybrid.unit import questions as drawn
 from curta.hybrid.unit.config import Asking
 from curta.hybrid.unit.model import Routes, UnitModel, is_unit
-from curta.hybrid.unit.numbers import numbers_in
 from curta.hybrid.unit.regressing import RegressingUnit, is_regressing
-from curta.hybrid.unit.router import Route
 
 SUITES: dict[str, tuple[drawn.Split, drawn.Kind]] = {
     "seen": ("train", "wordings"),
@@ -83,21 +81,13 @@ def unit_writer(model: UnitModel, max_new_tokens: int) -> Writes:
     def write(questions: Sequence[str]) -> list[Output]:
         routes: Routes = []
         outputs = writer(generating, max_new_tokens, on_routes=routes.extend)(questions)
-        return [
-            output if route is None else routed(output, route)
-            for output, route in zip(outputs, routes or [None] * len(outputs), strict=True)
-        ]
+        for row, call in enumerate(routes):
+            if call is not None:
+                shown = CallStarted(PROTOCOL.open), call, TextDelta("\n")
+                outputs[row] = replace(outputs[row], events=(*shown, *outputs[row].events))
+        return outputs
 
     return write
-
-
-def routed(output: Output, route: Route) -> Output:
-    """An answer with what was computed as a call."""
-    value = numbers_in(route.result)[0].number.value
-    call = CallResult("", route.expression, value, route.result, True, route.microseconds)
-    return replace(
-        output, events=(CallStarted(PROTOCOL.open), call, TextDelta("\n"), *output.events)
-    )
 
 
 def interval(judged: Sequence[Judged]) -> tuple[float, float]:

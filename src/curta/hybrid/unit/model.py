@@ -20,6 +20,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,7 @@ from torch.nn.utils.rnn import pad_sequence
 from transformers import GenerationMixin, PreTrainedModel
 
 from curta.delegate import models
+from curta.delegate.interception.events import CallResult
 from curta.delegate.interception.pieces import Fragments
 from curta.delegate.options import SMOLLM2
 from curta.errors import DataError, UndefinedError, UserError
@@ -39,7 +41,6 @@ from curta.hybrid.unit.router import (
     MOST_NUMBERS,
     Decision,
     Readings,
-    Route,
     Router,
     Shape,
     of_numbers,
@@ -51,7 +52,8 @@ MARGIN = 30.0
 NOTHING = -1
 """In `pending`, behind the tokens of a row."""
 
-Routes = list[Route | None]
+Routes = list[CallResult | None]
+"""What is computed in each row instead of the model's own answer, as the calculator's calls."""
 
 FORMAT = 2
 WEIGHTS, ABOUT = "router.safetensors", "unit.json"
@@ -145,7 +147,7 @@ class UnitModel(PreTrainedModel, GenerationMixin):  # type: ignore[no-untyped-ca
             mask = there[:, -input_ids.shape[1] :].tolist()
             spans = [self.numbers(*row) for row in zip(input_ids.tolist(), mask, strict=True)]
             if any(spans):
-                return self.asked(given, there, mask, spans, on_routes)
+                return self.asked(given, there, spans, on_routes)
         output = self.base(**given)
         if pending is None:
             pending = torch.empty((len(output.logits), 0), dtype=torch.long, device=self.device)
@@ -154,31 +156,41 @@ class UnitModel(PreTrainedModel, GenerationMixin):  # type: ignore[no-untyped-ca
         return output
 
     def asked(
-        self, given: dict[str, Any], there: Tensor, mask: list[list[int]],
-        spans: Sequence[list[Span]], on_routes: Callable[[Routes], None] | None,
+        self, given: dict[str, Any], there: Tensor, spans: Sequence[list[Span]],
+        on_routes: Callable[[Routes], None] | None,
     ) -> Any:  # fmt: skip
-        """The output of a pass that reads texts with numbers, and what is to be said behind them.
+        """The output of a pass that reads texts with numbers; what it says is what is computed.
 
-        there: which tokens of the texts count; mask: of those that are new
+        there: which tokens of the texts count, those in the cache before it, too
         """
         assert self.router is not None
         shape = self.router.shape
         with listening(self.base, {shape.numbers, shape.leave}) as streams:
             output = self.base(**given | {"use_cache": True})
-        there = there.to(output.logits.device)
-        last = [max((at for at, it in enumerate(row) if it), default=0) for row in mask]
+        logits, blocks = output.logits, output.past_key_values.layers[shape.enter : shape.leave]
+        there, (rows, new) = there.to(logits.device), given["input_ids"].shape
+        last = (there[:, -new:] * torch.arange(new, device=logits.device)).argmax(1)
         places = given.get("position_ids")
         if places is None:
-            places = torch.arange(there.shape[1])[None, -len(mask[0]) :]
-        places = places.expand(len(mask), -1).to(there.device)
-        behind = places[range(len(mask)), last] + 1
-        routes = self.routes(output.past_key_values, there, behind, streams, spans, last)
-        if given.get("use_cache") is False:
-            output = type(output)(**{**output, "past_key_values": None})
-        pending = self.waiting(routes, output.logits.device)
-        self.say(output.logits, pending, [len(mask[0]) - at for at in last])
+            places = torch.arange(there.shape[1])[None, -new:]
+        behind = places.to(logits.device).expand(rows, -1)[range(rows), last] + 1
+        asking = [row for row, found in enumerate(spans) if found]
+        readings = Readings(
+            [(block.keys[asking, :, : there.shape[1]], block.values[asking, :, : there.shape[1]])
+             for block in blocks],
+            there[asking], behind[asking], streams[shape.leave][asking, last[asking]],
+            [of_numbers(streams[shape.numbers][row], spans[row], int(last[row])) for row in asking],
+        )  # fmt: skip
+        decisions = self.router.decide(self.base.get_decoder(), readings, self.settings.threshold)
+        routes: Routes = [None] * rows
+        for row, decided, text in zip(asking, decisions, readings.text, strict=True):
+            routes[row] = self.computed(decided, spans[row], text)
         if on_routes is not None:
             on_routes(routes)
+        if given.get("use_cache") is False:
+            output = type(output)(**{**output, "past_key_values": None})
+        pending = self.waiting(routes, logits.device)
+        self.say(logits, pending, (new - last).tolist())
         output["pending"] = pending[:, 1:]
         return output
 
@@ -226,34 +238,7 @@ class UnitModel(PreTrainedModel, GenerationMixin):  # type: ignore[no-untyped-ca
         spans = [Span(span.number, at[span.begin], at[span.end - 1] + 1) for span in found]
         return spans if len(spans) > 1 else []
 
-    def routes(
-        self, cache: Any, there: Tensor, behind: Tensor, streams: dict[int, Tensor],
-        spans: Sequence[list[Span]], last: Sequence[int],
-    ) -> Routes:  # fmt: skip
-        """What is computed in each row, and what comes out.
-
-        cache:  of the whole text; it stays as it is
-        there:  which of the tokens in it are of the text
-        behind: the position behind the last of them
-        """
-        assert self.router is not None
-        shape = self.router.shape
-        asking = [row for row, found in enumerate(spans) if found]
-        readings = Readings(
-            [(block.keys[asking, :, : there.shape[1]], block.values[asking, :, : there.shape[1]])
-             for block in cache.layers[shape.enter : shape.leave]],
-            there[asking], behind[asking],
-            streams[shape.leave][asking, [last[row] for row in asking]],
-            [of_numbers(streams[shape.numbers][row], spans[row], last[row]) for row in asking],
-        )  # fmt: skip
-        found: Routes = [None] * len(spans)
-        decoder = self.base.get_decoder()
-        decisions = self.router.decide(decoder, readings, self.settings.threshold)
-        for row, decided, text in zip(asking, decisions, readings.text, strict=True):
-            found[row] = self.computed(decided, spans[row], text)
-        return found
-
-    def computed(self, decided: Decision, spans: Sequence[Span], text: Tensor) -> Route | None:
+    def computed(self, decided: Decision, spans: Sequence[Span], text: Tensor) -> CallResult | None:
         """The result of a decision; nothing if there is none, as of 1 / 0."""
         if decided.operation is None:
             return None
@@ -267,7 +252,11 @@ class UnitModel(PreTrainedModel, GenerationMixin):  # type: ignore[no-untyped-ca
         except UndefinedError:
             return None
         microseconds = (time.perf_counter() - begun) * 1e6
-        return Route(decided.operation, first, second, places, result, microseconds)
+        expression = f"{first} {decided.operation.value} {second}"
+        if places is not None:
+            expression = f"round({expression}, {places})"
+        value = numbers_in(result)[0].number.value
+        return CallResult("", expression, value, result, True, microseconds)
 
     def operands(
         self, decided: Decision, spans: Sequence[Span], text: Tensor
@@ -284,7 +273,7 @@ class UnitModel(PreTrainedModel, GenerationMixin):  # type: ignore[no-untyped-ca
         ends = self.generation_config.eos_token_id
         end = ends[0] if isinstance(ends, list) else ends
         ending = [] if end is None else [end]
-        said = ([*self.fragments.encode(each.result), *ending] if each else [] for each in routes)
+        said = ([*self.fragments.encode(each.answer), *ending] if each else [] for each in routes)
         rows = [torch.tensor(tokens, dtype=torch.long, device=device) for tokens in said]
         return pad_sequence(rows, batch_first=True, padding_value=NOTHING)
 
@@ -309,13 +298,10 @@ def listening(base: Any, layers: Any) -> Iterator[dict[int, Tensor]]:
     """The residual stream behind some blocks, counted from 1, of a pass that is made meanwhile."""
     blocks, streams = base.get_decoder().layers, {}
 
-    def keep(layer: int) -> Callable[..., None]:
-        def hook(block: Any, given: Any, output: Any) -> None:
-            streams[layer] = output[0] if isinstance(output, tuple) else output
+    def keep(layer: int, block: Any, given: Any, output: Any) -> None:
+        streams[layer] = output[0] if isinstance(output, tuple) else output
 
-        return hook
-
-    handles = [blocks[layer - 1].register_forward_hook(keep(layer)) for layer in layers]
+    handles = [blocks[at - 1].register_forward_hook(partial(keep, at)) for at in layers]
     try:
         yield streams
     finally:

@@ -17,7 +17,7 @@ from string import Formatter
 from typing import Literal
 
 from curta.delegate.data.data_set import NEGATIVE
-from curta.delegate.data.draw import NAMES, Draw
+from curta.delegate.data.draw import Draw
 from curta.delegate.data.templates import example, templates
 from curta.delegate.data.wording import asked
 from curta.hybrid.unit.arithmetic import MOST_DIGITS, Operation, expected
@@ -102,7 +102,8 @@ def splits(count: int, seed: str) -> list[Split]:
     tests = round(count / 3)
     validation = round((count - tests) / 4)
     rest = count - tests - validation
-    found: list[Split] = ["test"] * tests + ["valid"] * validation + ["train"] * rest
+    sizes: dict[Split, int] = {"test": tests, "valid": validation, "train": rest}
+    found = [split for split, size in sizes.items() for _ in range(size)]
     random.Random(seed).shuffle(found)
     return found
 
@@ -120,22 +121,23 @@ def questions(split: Split, kind: Kind, count: int, seed: int | str) -> Iterator
 
 def question(wording: Wording, drawn: random.Random) -> Question:
     """One of a wording."""
+    draw = Draw(drawn)
     if not wording.text:
         template = next(one for one in templates() if one.name == wording.name)
-        text = example(template, str(drawn.random()), 0, (1, drawn.randint(1, 9))).question
+        text = example(template, str(draw.chance()), 0, (1, draw.between(1, 9))).question
         return Question(text, wording)
-    polite = asked(Draw(drawn, (1, 4)), wording.text)
+    polite = asked(draw, wording.text)
     if wording.operation is None:
-        return Question(filled(polite, Fields(drawn))[0], wording)
+        return Question(filled(polite, Fields(draw))[0], wording)
     while True:
-        a, b = operands(wording, drawn)
-        places = drawn.randint(1, 8) if "{n}" in polite else None
+        a, b = operands(wording, draw)
+        places = draw.between(1, 8) if "{n}" in polite else None
         first, second = (numbers_in(text)[0].number for text in (a, b))
         is_tiny = abs(first.value * 10**5) < abs(second.value)  # written with an exponent
         if wording.operation is Operation.DIVISION and is_tiny:
             continue
         value = expected(wording.operation, first, second, places)
-        fields = Fields(drawn)
+        fields = Fields(draw)
         fields.update(a=a, b=b, n=str(places))
         text, begins = filled(polite, fields)
         spans = {span.begin: span for span in numbers_in(text)}
@@ -157,20 +159,20 @@ def filled(text: str, fields: Fields) -> tuple[str, dict[str, int]]:
 class Fields(dict[str, str]):
     """What a wording may name, drawn when it is asked for, anew each time but for people."""
 
-    def __init__(self, drawn: random.Random) -> None:
+    def __init__(self, draw: Draw) -> None:
         super().__init__()
-        self.drawn = drawn
-        self["who"], self["other"] = drawn.sample(NAMES, 2)
-        self["things"] = drawn.choice(THINGS)
+        self.draw = draw
+        self["who"], self["other"] = draw.names(2)
+        self["things"] = draw.choose(*THINGS)
 
     def __missing__(self, name: str) -> str:
-        between = self.drawn.randint
+        between = self.draw.between
         time = f"{between(0, 23):02}:{between(0, 59):02}"
         draws: dict[str, Callable[[], str]] = {
-            **dict.fromkeys("xyz", lambda: number_text(self.drawn)),
+            **dict.fromkeys("xyz", lambda: number_text(self.draw)),
             **dict.fromkeys(("k", "l", "k2"), lambda: str(between(1, 99))),
             "year": lambda: str(between(1100, 2090)),
-            "date": lambda: date(self.drawn),
+            "date": lambda: date(self.draw),
             "time": lambda: time,
             "money": lambda: f"{between(1, 999)}.{between(0, 99):02}",
             "version": lambda: ".".join(str(between(0, 20)) for _ in range(between(2, 3))),
@@ -181,48 +183,43 @@ class Fields(dict[str, str]):
         return draws[name]()
 
 
-def date(drawn: random.Random) -> str:
+def date(draw: Draw) -> str:
     """A day, in one of three ways in which people write it."""
-    year, month, day = drawn.randint(1900, 2090), drawn.randint(1, 12), drawn.randint(1, 28)
-    return drawn.choice([f"{year}-{month:02}-{day:02}", f"{month}/{day}/{year}", f"{day}.{month}."])
+    year, month, day = draw.between(1900, 2090), draw.between(1, 12), draw.between(1, 28)
+    return draw.choose(f"{year}-{month:02}-{day:02}", f"{month}/{day}/{year}", f"{day}.{month}.")
 
 
-def operands(wording: Wording, drawn: random.Random) -> tuple[str, str]:
+def operands(wording: Wording, draw: Draw) -> tuple[str, str]:
     """Both of them as they are written, so that the question makes sense."""
     operation, story = wording.operation, wording.kind == "problems"
     if not story:
-        if operation is Operation.DIVISION and drawn.random() < 0.5:
-            quotient, b = (integer(drawn, drawn.randint(1, MOST_DIGITS // 2)) for _ in range(2))
+        if operation is Operation.DIVISION and draw.chance() < 0.5:
+            quotient, b = (draw.number(draw.between(1, MOST_DIGITS // 2)) for _ in range(2))
             return str(quotient * b), str(b)
-        return number_text(drawn), number_text(drawn, zero=operation is not Operation.DIVISION)
-    a, b = (integer(drawn, drawn.randint(1, 6)) + 1 for _ in range(2))
+        return number_text(draw), number_text(draw, zero=operation is not Operation.DIVISION)
+    a, b = (draw.number(draw.between(1, 6)) + 1 for _ in range(2))
     if operation is Operation.DIVISION:
-        b = integer(drawn, drawn.randint(1, 3)) + 1
+        b = draw.number(draw.between(1, 3)) + 1
         a *= b
     if operation is Operation.SUBTRACTION:
         a, b = max(a, b) + 1, min(a, b)
     if not wording.money:
         return str(a), str(b)
-    cents = [f"{drawn.randint(0, 99):02}" for _ in range(2)]
+    cents = [f"{draw.between(0, 99):02}" for _ in range(2)]
     amounts = f"{a}.{cents[0]}", f"{b}.{cents[1]}"
     if operation in (Operation.ADDITION, Operation.SUBTRACTION):
         return amounts
     return (amounts[0], str(b)) if operation is Operation.DIVISION else (str(a), amounts[1])
 
 
-def integer(drawn: random.Random, digits: int) -> int:
-    """Of so many digits."""
-    return drawn.randint(10 ** (digits - 1), 10**digits - 1)
-
-
-def number_text(drawn: random.Random, *, zero: bool = True) -> str:
+def number_text(draw: Draw, *, zero: bool = True) -> str:
     """A number of 1 to 20 digits, perhaps with a sign, a point, or commas."""
-    digits = drawn.randint(1, MOST_DIGITS)
-    places = drawn.randint(1, min(6, digits - 1)) if digits > 1 and drawn.random() < 0.3 else 0
-    before = integer(drawn, digits - places)
-    text = f"{before:,}" if drawn.random() < 0.15 else str(before)
+    digits = draw.between(1, MOST_DIGITS)
+    places = draw.between(1, min(6, digits - 1)) if digits > 1 and draw.chance() < 0.3 else 0
+    before = draw.number(digits - places)
+    text = f"{before:,}" if draw.chance() < 0.15 else str(before)
     if places:
-        text = f"{'0' if drawn.random() < 0.1 else text}.{integer(drawn, places)}"
-    elif zero and drawn.random() < 0.01:
+        text = f"{'0' if draw.chance() < 0.1 else text}.{draw.number(places)}"
+    elif zero and draw.chance() < 0.01:
         text = "0"
-    return f"-{text}" if drawn.random() < 0.12 else text
+    return f"-{text}" if draw.chance() < 0.12 else text

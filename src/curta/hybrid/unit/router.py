@@ -34,7 +34,7 @@ from torch.nn.utils.rnn import pad_sequence
 from transformers import DynamicCache
 
 from curta.hybrid.unit.arithmetic import Operation
-from curta.hybrid.unit.numbers import Number, Span
+from curta.hybrid.unit.numbers import Span
 
 OPERATIONS: tuple[Operation | None, ...] = (None, *Operation)
 
@@ -125,28 +125,6 @@ class Decision:
     operands: tuple[int, int] | None = None
     places: int | None = None
     certainty: float = -FAR
-
-
-@dataclass(frozen=True)
-class Route:
-    """What is computed instead of the model's own answer.
-
-    result:       in decimal
-    microseconds: that it took
-    """
-
-    operation: Operation
-    first: Number
-    second: Number
-    places: int | None
-    result: str
-    microseconds: float
-
-    @property
-    def expression(self) -> str:
-        """As the calculator writes it."""
-        quotient = f"{self.first} {self.operation.value} {self.second}"
-        return quotient if self.places is None else f"round({quotient}, {self.places})"
 
 
 class Router(nn.Module):
@@ -252,9 +230,9 @@ class Router(nn.Module):
     @torch.no_grad()
     def decide(self, decoder: Any, readings: Readings, threshold: float) -> list[Decision]:
         """What is to be done about each text."""
-        scores = (part.cpu() for part in self(decoder, readings))
-        each = zip(*scores, map(len, readings.numbers), strict=True)
-        return [decision(*of_text, threshold) for of_text in each]
+        scores = zip(*(part.cpu() for part in self(decoder, readings)), strict=True)
+        texts = zip(scores, readings.numbers, strict=True)
+        return [decision(Scores(*each), len(numbers), threshold) for each, numbers in texts]
 
 
 def of_numbers(stream: Tensor, spans: Sequence[Span], last: int) -> Tensor:
@@ -279,10 +257,9 @@ def standing(count: int) -> Tensor:
     return torch.tensor(rows).reshape(count, ORDER)
 
 
-def decision(
-    operations: Tensor, operands: Tensor, places: Tensor, count: int, threshold: float
-) -> Decision:
+def decision(scores: Scores, count: int, threshold: float) -> Decision:
     """From the scores of one text: the best pair of operands, if it fires at all."""
+    operations, operands, places = scores
     certainty = float(operations[1:].logsumexp(0) - operations[0])
     if count < 2 or certainty < threshold:
         return Decision(None, certainty=certainty)
