@@ -21,7 +21,7 @@ from transformers import LogitsProcessorList
 
 from curta.delegate.interception.events import CallRejected, CallResult, TextDelta
 from curta.errors import CurtaError, FileError, TokenError, UserError, VerifyError
-from curta.hybrid import HybridModel, Module, Transcript
+from curta.hybrid import HybridModel, Module, Transcript, folder
 from curta.hybrid.hearing import ModuleSaid
 from curta.hybrid.vocabulary import JointVocabulary
 from curta.machine import conversation
@@ -375,6 +375,13 @@ def test_a_folder_has_all_of_it(model: HybridModel, wat: Path, tmp_path: Path) -
     assert first.startswith("verified: ")
     assert "\n".join(rest) == said.strip("\n")
     assert said.startswith("<<twice: [3, 4]>> = [6, 8]")
+
+
+def test_a_folder_has_its_own_unit_and_adapter(tmp_path: Path) -> None:
+    (tmp_path / folder.ABOUT).write_text("{}")
+    for asked in ({"unit": "unit"}, {"adapter": "none"}):
+        with pytest.raises(UserError, match="is a hybrid model already: give it no unit"):
+            HybridModel.from_pretrained(tmp_path, **asked)  # type: ignore[arg-type]
 
 
 # -- the vocabulary ---------------------------------------------

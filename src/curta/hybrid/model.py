@@ -105,6 +105,8 @@ class HybridModel(PreTrainedModel, GenerationMixin):  # type: ignore[no-untyped-
         unit:    a typed unit that was trained for it; such a model has no adapter
         """
         if folder.is_hybrid(Path(name)):
+            if unit is not None or adapter is not None:
+                raise UserError(f"{name} is a hybrid model already: give it no unit and no adapter")
             base, tokenizer, kept, how = folder.read(Path(name), device)
             return cls(base, tokenizer, [*kept, *modules], **how | writing)
         if unit is not None:

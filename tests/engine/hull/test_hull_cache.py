@@ -279,6 +279,11 @@ def test_wrong_shapes_are_named(backend: Backend) -> None:
         cache.insert((1.0, 1.0), (1.0,))
     with pytest.raises(HullError, match="the key 'ab' is not a sequence of numbers"):
         cache.insert("ab", (1.0, 1.0))  # type: ignore[arg-type]
+    with pytest.raises(HullError, match=r"the key \('1', '2'\) is not a sequence of numbers"):
+        cache.insert(("1", "2"), (1.0, 1.0))  # type: ignore[arg-type]
+    with pytest.raises(HullError, match=r"the query .* is not a sequence of numbers"):
+        cache.insert_and_query((1.0, 1.0), (1.0, 1.0), ("1", "2"))  # type: ignore[arg-type]
+    assert len(cache) == 0
     with pytest.raises(HullError, match=r"keys have shape \(1, 3\): expected \(n, 2\)"):
         cache.insert_many([(1, 1, 1)], [(1, 1)])
     with pytest.raises(HullError, match="1 keys, 2 values"):

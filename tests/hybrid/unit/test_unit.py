@@ -12,9 +12,11 @@ pytest.importorskip("transformers")
 
 import torch
 
+from curta.delegate.evaluation import systems
+from curta.delegate.interception.beginning import FEWEST
 from curta.errors import DataError, UserError
 from curta.hybrid.unit.arithmetic import Operation
-from curta.hybrid.unit.model import MARGIN, UnitModel, read_unit
+from curta.hybrid.unit.model import MARGIN, Routes, UnitModel, read_unit
 from tests.hybrid.tiny_units import base, batch, router, unit
 from tests.support import tiny_language_models as tiny
 
@@ -71,6 +73,16 @@ def test_digits_are_said_and_then_the_answer_ends(operation: Operation, use_cach
 def test_batches_say_what_single_rows_say(operation: Operation) -> None:
     model = unit(operation)
     assert generated(model, TEXTS) == [generated(model, [text])[0] for text in TEXTS]
+
+
+def test_a_number_in_what_all_texts_begin_with_can_be_an_operand() -> None:
+    """Texts that begin alike are not read in two passes: a route is found in one."""
+    model = unit(Operation.ADDITION)
+    asking = systems.generator(model, tiny.tokenizer(), None)
+    routes: Routes = []
+    texts = [f"12 and {'on ' * FEWEST}{last}" for last in (7, 8)]
+    systems.writer(asking, 12, on_routes=routes.extend)(texts)
+    assert [route and route.answer for route in routes] == ["19", "20"]
 
 
 def test_sampling_says_the_same_digits() -> None:

@@ -216,7 +216,8 @@ class CalcGenerator:
     ) -> torch.Tensor:
         """Have these rows written behind the inputs; the tokens of both."""
         given = self.completed(options)
-        if len(rows) == len(inputs["input_ids"]) and not READING & given.keys():
+        may_share = len(rows) == len(inputs["input_ids"]) and not READING & given.keys()
+        if may_share and not getattr(self.model, "reads_whole", False):
             cache = read_once(self.model, inputs["input_ids"], inputs["attention_mask"])
             given |= {} if cache is None else {"past_key_values": cache}
         tokens: torch.Tensor = self.model.generate(

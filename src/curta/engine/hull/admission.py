@@ -62,6 +62,8 @@ def _check(array: Array, largest: float, what: str) -> None:
 
 def _as_row(numbers: Sequence[float], width: int, what: str) -> Floats:
     try:
+        if any(isinstance(number, str | bytes | bytearray) for number in numbers):
+            raise TypeError("float() would take text, too")
         row = np.array([float(number) for number in numbers])
     except (TypeError, ValueError) as error:
         raise HullError(f"{what} {numbers!r} is not a sequence of numbers") from error

@@ -152,10 +152,11 @@ class NativeCache:
     def insert_and_query(self, key: Vector, value: Vector, query: Vector) -> tuple[float, ...]:
         try:
             self._pack_step(self._exchange, 0, *key, *value, *query)
-            admitted = len(key) == len(query) == self.dimension and self.run(self._step)
         except (TypeError, struct.error):
-            admitted = False
-        if not admitted:
+            check_point(key, self.dimension, value, self.width)
+            check_query(query, self.dimension)
+            raise
+        if not (len(key) == len(query) == self.dimension and self.run(self._step)):
             check_point(key, self.dimension, value, self.width)
             check_query(query, self.dimension)
         self.points += 1

@@ -82,6 +82,8 @@ class UnitModel(PreTrainedModel, GenerationMixin):  # type: ignore[no-untyped-ca
     router:    nothing ever fires without one
     """
 
+    reads_whole = True
+    """Routes are found where a text is read, so none of it is read by itself."""
     _supports_sdpa = _supports_flash_attn = _supports_flex_attn = _supports_attention_backend = True
 
     def __init__(
