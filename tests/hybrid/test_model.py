@@ -23,11 +23,12 @@ from curta.delegate.interception.events import CallRejected, CallResult, TextDel
 from curta.errors import CurtaError, FileError, TokenError, UserError, VerifyError
 from curta.hybrid import HybridModel, Module, Transcript, folder
 from curta.hybrid.hearing import ModuleSaid
+from curta.hybrid.unit.model import UnitModel
 from curta.hybrid.vocabulary import JointVocabulary
 from curta.machine import conversation
 from curta.machine.ids import START_ID
 from curta.machine.verify.chapters import spoken_by_machine
-from tests.hybrid.tiny_units import base
+from tests.hybrid.tiny_units import base, unit
 from tests.support import tiny_language_models as tiny
 from tests.support.slow import draws
 
@@ -375,6 +376,18 @@ def test_a_folder_has_all_of_it(model: HybridModel, wat: Path, tmp_path: Path) -
     assert first.startswith("verified: ")
     assert "\n".join(rest) == said.strip("\n")
     assert said.startswith("<<twice: [3, 4]>> = [6, 8]")
+
+
+def test_a_model_with_a_unit_is_told_of_modules_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its texts are those of training, if there are no modules."""
+    made = unit(None, tiny.tools_tokenizer())
+    monkeypatch.setattr(UnitModel, "from_pretrained", lambda name, **_: made)
+    formats = [
+        HybridModel.from_pretrained("tiny", unit="unit", modules=modules).writer.calling.format.name
+        for modules in ([], [Module.gallery("addition")])
+    ]
+    assert formats[0] == "inline calls"
+    assert formats[1] != "inline calls"
 
 
 def test_a_folder_has_its_own_unit_and_adapter(tmp_path: Path) -> None:

@@ -102,7 +102,8 @@ class HybridModel(PreTrainedModel, GenerationMixin):  # type: ignore[no-untyped-
 
         adapter: what taught it to call: by default the one that comes with curta, if there is one
                  for this model; "none" is none
-        unit:    a typed unit that was trained for it; such a model has no adapter
+        unit:    a typed unit that was trained for it; such a model has no adapter, and without
+                 modules it is told of no tool, as in training
         """
         if folder.is_hybrid(Path(name)):
             if unit is not None or adapter is not None:
@@ -110,8 +111,9 @@ class HybridModel(PreTrainedModel, GenerationMixin):  # type: ignore[no-untyped-
             base, tokenizer, kept, how = folder.read(Path(name), device)
             return cls(base, tokenizer, [*kept, *modules], **how | writing)
         if unit is not None:
-            base = UnitModel.from_pretrained(name, unit=unit, device=device)
-            return cls(base, base.tokenizer, modules, **writing)
+            base, modules = UnitModel.from_pretrained(name, unit=unit, device=device), [*modules]
+            plain = {} if modules else {"format": "inline"}
+            return cls(base, base.tokenizer, modules, **plain | writing)
         chosen = models.chosen_adapter(str(name), adapter)
         base, tokenizer = models.load(str(name), adapter=chosen, device=device)
         return cls(base, tokenizer, modules, **writing)
