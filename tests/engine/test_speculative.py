@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 
@@ -11,7 +12,7 @@ import pytest
 from curta import Machine
 from curta.compiler import Graph, Model, at_least, compile
 from curta.engine import load
-from curta.engine.base import Ids
+from curta.engine.base import Ids, Mask
 from curta.engine.native_level import NativeSession
 from curta.engine.speculative import Speculative
 from curta.errors import RegionError, VerifyError
@@ -58,6 +59,30 @@ class Tampering:
             said[self.place] = self.wrong
         self.place -= len(said)
         return said
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_wrong_draft_is_named_where_a_sequence_is_read(
+    subleq: Model, prompt: list[int], seed: int
+) -> None:
+    engine = Speculative(subleq)
+    right = load(subleq, "native").run(prompt, 1_300)
+    place = Random(seed).randrange(len(right) - 1)
+    session = engine.session()
+    following, read = session.take(np.array(prompt, dtype=np.int32)), session.draft.read
+
+    def tampered(tokens: Ids, asked: Mask) -> Iterator[Ids]:
+        at = place - (session.length - len(prompt))
+        for said in read(tokens, asked):
+            if 0 <= at < len(said):
+                said[at] = (said[at] + 1) % len(engine.vocabulary)
+            yield said
+
+    session.draft.read = tampered  # type: ignore[method-assign, assignment]
+    asked, said = np.ones(len(right) - 1, dtype=np.bool_), [following]
+    with pytest.raises(VerifyError, match=f"position {len(prompt) + place:,}: softmax says"):
+        said.extend(token for block in session.read(right[:-1], asked) for token in block.tolist())
+    assert said == right[: place + 1].tolist()
 
 
 @pytest.mark.parametrize("seed", range(8))

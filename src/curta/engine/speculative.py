@@ -52,12 +52,30 @@ class SpeculativeSession(Session):
         self.softmax = engine.softmax.session()
 
     def _read(self, tokens: Ids, asked: Mask) -> Iterator[Ids]:
-        """Drafted is what is said after the last of them."""
-        said = np.concatenate([tokens[:0], *self.softmax.read(tokens, asked)])
-        drafted = self.draft.take(tokens)
-        if asked[-1:].any():
-            self.compare(drafted, int(said[-1]), self.length + len(tokens) - 1)
-        yield said
+        """Both levels read: what softmax says, up to where something else was drafted."""
+        start = 0
+        for said in self.softmax.read(tokens, asked):
+            part = slice(start, start + len(said))
+            drafted = np.concatenate([said[:0], *self.draft.read(tokens[part], asked[part])])
+            wrong = np.flatnonzero(asked[part] & (drafted != said))
+            if len(wrong):
+                yield said[: wrong[0]]
+                self.compare(int(drafted[wrong[0]]), int(said[wrong[0]]), self.length)
+            yield said
+            start = part.stop
+
+    def take(self, tokens: Ids) -> int:
+        """Each level at once: the drafting one knows a program by all of its prompt."""
+        self.check_room(len(tokens))
+        try:
+            said = self.softmax.take(tokens)
+            self.compare(self.draft.take(tokens), said, self.softmax.length - 1)
+        except ProgramError as error:
+            self.stopped = error
+            raise
+        finally:
+            self.length = self.softmax.length
+        return said
 
     def generate(self, first: int, count: int) -> Ids:
         """What was drafted, as far as softmax says the same; `check` has the error if that ends."""
