@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import threading
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -197,25 +198,42 @@ def test_a_main_that_cannot_be_called(tmp_path: Path) -> None:
         read_program(tmp_path / "main.c")
 
 
-def test_whoever_waits_is_told(folder: Path) -> None:
-    (folder / "hello.c").write_text('#warning "careful"\nint main(void) { return 0; }\n')
+def test_whoever_waits_is_told() -> None:
     seconds: list[float] = []
-    warnings: list[str] = []
-    read_program(
-        "hello.c", [f"-DUNIQUE={folder.name}"], watcher=Watcher(seconds.append, warnings.append)
-    )
+    watcher = Watcher(seconds.append, lambda _: None)
+    sleeping = [sys.executable, "-c", "import time; time.sleep(0.5)"]
+    assert toolchain.run(sleeping, dict(os.environ), watcher) == (0, "")
+    assert seconds
     assert seconds == sorted(seconds)
+
+
+def test_warnings_are_told(folder: Path) -> None:
+    (folder / "hello.c").write_text('#warning "careful"\nint main(void) { return 0; }\n')
+    warnings: list[str] = []
+    watcher = Watcher(lambda _: None, warnings.append)
+    read_program("hello.c", [f"-DUNIQUE={folder.name}"], watcher=watcher)
     assert "careful" in "".join(warnings)
 
 
 def test_who_waits_and_watches_nothing_is_told_once(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(toolchain, "LONG", 0.0)
+    def slow(
+        command: Sequence[str], environment: dict[str, str], watcher: Watcher | None
+    ) -> tuple[int, str]:
+        if watcher is not None:
+            for seconds in (0.1, toolchain.LONG + 0.1, toolchain.LONG + 0.2):
+                watcher.waiting(seconds)
+                told.append(capsys.readouterr().err)
+        return run(command, environment, watcher)
+
+    told: list[str] = []
+    run = toolchain.run
+    monkeypatch.setattr(toolchain, "run", slow)
+    monkeypatch.setattr(toolchain.Compilation, "cached", lambda _: None)
     (folder / "hello.c").write_text('#warning "careful"\nint main(void) { return 0; }\n')
-    for _ in range(2):
-        read_program("hello.c", [f"-DUNIQUE={folder.name}"])
-    assert capsys.readouterr().err == f"curta: {toolchain.COMPILING}\n"
+    read_program("hello.c")
+    assert told[:3] == ["", f"curta: {toolchain.COMPILING}\n", ""]
 
 
 def test_text_and_binary(tmp_path: Path) -> None:
