@@ -35,12 +35,13 @@ from curta.intervals import wilson
 from report import print_machine
 
 PROGRAMS = Path(__file__).parents[1] / "examples" / "fit_programs.py"
-COLD, HOT = FitConfig(steps=200, seeds=8), FitConfig(steps=200, hottest=100, coldest=10, seeds=8)
+WARM, COOL = FitConfig(steps=200, seeds=8), FitConfig(steps=60, hottest=0.2, seeds=8)
+LONG = FitConfig(steps=100, hottest=0.2, seeds=8, batch=32)
 ROWS: dict[str, dict[int, FitConfig]] = {
-    "kernel": {2: COLD, 4: COLD, 6: COLD},
-    "table": {4: COLD, 8: COLD},
-    "interpreter": {2: COLD, 3: HOT, 4: HOT},
-    "automaton": {2: FitConfig(steps=100, seeds=8, batch=32)},
+    "kernel": {2: WARM, 4: WARM, 6: WARM},
+    "table": {4: COOL, 8: COOL},
+    "interpreter": {2: COOL, 3: COOL, 4: COOL},
+    "automaton": {2: LONG, 3: LONG},
 }
 """Sizes, and how they are fitted: the temperatures that did best (docs/hybrid.md)."""
 KEPT_BACK = {"interpreter": 5, "kernel": 3, "table": 0, "automaton": 50}

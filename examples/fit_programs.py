@@ -2,15 +2,20 @@
 
 Each function returns a problem; `size` says how much of the program is unknown, `seed` which
 program was hidden. What a fit finds need not be that program: several may do the same.
+
+What is chosen among a few is written with a mark for each, 0 or 1, not as the number of the choice.
+A token of which it is not known what it is then stays a distribution all the way; as a number it
+would be a mean, and the mean of the first and the third choice is the second.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from itertools import product
 from random import Random
 
-from curta.compiler import Graph, at_least, clamp, maximum
+from curta.compiler import Graph, Node, at_least, clamp, maximum
 from curta.compiler import product as times
 from curta.gallery.idioms import fetch, latest
 from curta.hybrid.fit import UNKNOWN, Example, Hole, Problem
@@ -20,6 +25,12 @@ MOST_EXAMPLES = 200
 
 def numbers(low: int, high: int) -> list[str]:
     return [str(n) for n in range(low, high + 1)]
+
+
+def chosen(marks: Sequence[Node], values: Sequence[Node]) -> Node:
+    """The value whose mark is 1; of marks that are shares, the mean."""
+    gates = (mark.graph.gate(mark, value) for mark, value in zip(marks, values, strict=True))
+    return sum(gates, marks[0].graph.constant(0))
 
 
 # -- the constants of a formula -------------------------------------------------------------------
@@ -62,24 +73,22 @@ def kernel_graph(size: int) -> Graph:
 
 
 def table(size: int = 8, seed: int = 0) -> Problem:
-    """A table t of so many numbers, of which only t[t[x]] is told."""
+    """A table t of so many numbers, of which only t[t[x]] is told. It is a part of the prompt."""
     random = Random(seed)
     hidden = [random.randrange(size) for _ in range(size)]
     entries = tuple(f"entry{n}" for n in range(size))
     examples = [Example((*entries, str(x)), (str(hidden[hidden[x]]),)) for x in range(size)]
-    return Problem(
-        partial(table_graph, size),
-        examples,
-        holes={"t": Hole(0, size - 1, tokens=entries)},
-    )
+    values = numbers(0, size - 1)
+    return Problem(partial(table_graph, size), examples, blanks=dict.fromkeys(entries, values))
 
 
 def table_graph(size: int) -> Graph:
-    entries = [f"entry{n}" for n in range(size)]
-    graph = Graph([*numbers(0, size - 1), *entries])
-    x = graph.feature("x", {token: int(token) for token in numbers(0, size - 1)})
-    t = graph.declare("t")
-    graph.emit(numbers(0, size - 1), fetch(fetch(x, t), t))
+    graph = Graph(numbers(0, size - 1))
+    marks = [graph.is_token(value) for value in graph.tokens]
+    entries = [[fetch(graph.constant(n), mark) for mark in marks] for n in range(size)]
+    inner = [chosen(marks, column) for column in zip(*entries, strict=True)]
+    for value, column in zip(graph.tokens, zip(*entries, strict=True), strict=True):
+        graph.score(value, chosen(inner, column))
     return graph
 
 
@@ -132,13 +141,16 @@ def automaton_graph(size: int) -> Graph:
     graph = Graph([*states, *SYMBOLS, "no", "yes", "="])
     head = 3 * size
     equal_sign = latest(graph.is_token("="), graph.position)
-    symbol = graph.feature("symbol", {"b": 1})
-    state = graph.feature("state", {**{q: n for n, q in enumerate(states)}, "yes": 1})  # = is 0
     said = graph.position - equal_sign
+    symbol = fetch(said + head, graph.is_token("b"))
     is_over = at_least(said, equal_sign - head)
-    step = fetch(state * 2 + fetch(said + head, symbol), state)
-    verdict = fetch(state + 2 * size, state)
-    graph.emit(states, step, when=1 - is_over)
+    here = [graph.is_token("q0", "="), *(graph.is_token(state) for state in states[1:])]
+    for state in states:
+        mark = graph.is_token(state)
+        following = chosen(here, [fetch(symbol + 2 * n, mark) for n in range(size)])
+        graph.score(state, following, when=1 - is_over)
+    accepts = graph.is_token("yes")
+    verdict = chosen(here, [fetch(graph.constant(2 * size + n), accepts) for n in range(size)])
     graph.emit(["no", "yes"], verdict, when=is_over)
     return graph
 
@@ -155,6 +167,10 @@ OPERATIONS = {
 BOUND = 20
 
 
+def after(name: str, value: int) -> int:
+    return min(max(OPERATIONS[name](value), -BOUND), BOUND)
+
+
 def interpreter(size: int = 3, seed: int = 0) -> Problem:
     """An accumulator and so many instructions, all blank; what comes out is told, for all that can
     go in, and nothing on the way.
@@ -167,7 +183,7 @@ def interpreter(size: int = 3, seed: int = 0) -> Problem:
     for x in range(-8, 9):
         value = x
         for name in hidden:
-            value = min(max(OPERATIONS[name](value), -BOUND), BOUND)
+            value = after(name, value)
         examples.append(Example((*blanks, str(x)), (*[UNKNOWN] * (size - 1), str(value))))
     return Problem(partial(interpreter_graph, size), examples, blanks=dict.fromkeys(blanks, names))
 
@@ -176,16 +192,11 @@ def interpreter_graph(size: int) -> Graph:
     """Every step says what the accumulator is behind one more instruction."""
     values = numbers(-BOUND, BOUND)
     graph = Graph([*OPERATIONS, *values])
-    value = graph.feature("value", {token: int(token) for token in values})
-    here = graph.position - size
-    does = {name: fetch(here, graph.is_token(name)) for name in OPERATIONS}
-    results = {
-        "inc": value + 1,
-        "dec": value - 1,
-        "dbl": value * 2,
-        "neg": -value,
-        "abs": maximum(value, -value),
-    }
-    after = sum((graph.gate(does[name], results[name]) for name in does), graph.constant(0))
-    graph.emit(values, clamp(after, -BOUND, BOUND) + BOUND)
+    does = [fetch(graph.position - size, graph.is_token(name)) for name in OPERATIONS]
+    for value in values:
+        come = [
+            graph.is_token(*(v for v in values if after(name, int(v)) == int(value)))
+            for name in OPERATIONS
+        ]
+        graph.score(value, chosen(does, come))
     return graph

@@ -310,6 +310,16 @@ def test_conditions_come_before_scores_and_ties_go_to_the_first_declared() -> No
     assert agreed(compile(graph, 8), [0, 1, 2, 3]) == [2, 0, 2, 0]
 
 
+def test_scores_count_where_their_condition_holds() -> None:
+    graph = Graph(["a", "b", "c", "d"])
+    first = graph.is_token("a", "b")
+    graph.score("a", graph.is_token("b"), when=first)
+    graph.score("b", graph.is_token("a"), when=first)
+    graph.score("c", 1000, when=1 - first)
+    graph.score("d", graph.is_token("d") * 2000, when=1 - first)
+    assert agreed(compile(graph, 8), [0, 1, 2, 3]) == [1, 0, 2, 3]
+
+
 def test_tokens_without_a_rule_are_never_said() -> None:
     graph, x = carrying([-(2**40), 0, 2**40], spare=2)
     graph.score("t1", x)

@@ -18,6 +18,7 @@ from curta.hybrid.fit_config import FitConfig
 
 PROGRAMS = Path(__file__).parents[2] / "examples" / "fit_programs.py"
 SHORT = FitConfig(steps=150, seeds=8)
+COOL = FitConfig(steps=30, hottest=0.2, seeds=6, batch=32)
 
 
 @pytest.fixture(scope="module")
@@ -29,8 +30,9 @@ def problems() -> object:
     ("name", "size", "config"),
     [
         ("kernel", 1, SHORT),
-        ("table", 3, SHORT),
-        ("interpreter", 2, FitConfig(steps=80, seeds=6)),
+        ("table", 3, COOL),
+        ("interpreter", 2, COOL),
+        ("automaton", 2, COOL),
     ],
 )
 def test_what_is_found_is_right_in_the_weights(
@@ -76,6 +78,17 @@ def test_numbers_are_multiples_of_their_step() -> None:
     found = fit(Problem(build, [Example(("a",), ("b",))], {"n": hole}), SHORT)
     assert found.best.numbers == {"n": (Fraction(1, 4),)}
     assert found.solved == len(found.solutions) == SHORT.seeds
+
+
+def test_a_hole_may_have_a_number_for_each_token() -> None:
+    def build() -> Graph:
+        graph = Graph(["a", "b", "c", "d"])
+        graph.emit(["a", "b", "c", "d"], graph.declare("next"))
+        return graph
+
+    examples = [Example((token,), (after,)) for token, after in zip("abc", "bcb", strict=True)]
+    found = fit(Problem(build, examples, {"next": Hole(0, 3, tokens=("a", "b", "c"))}), SHORT)
+    assert found.best.numbers == {"next": (1, 2, 1)}
 
 
 def letter(*names: str) -> Graph:

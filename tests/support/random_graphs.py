@@ -130,8 +130,11 @@ def speak(draw: st.DrawFn, graph: Graph, nodes: list[Node]) -> None:
         case 0:
             graph.emit(TOKENS, number)
         case 1:
-            for token in TOKENS[: draw(st.integers(2, 5))]:
-                graph.score(token, draw(st.sampled_from(nodes[-4:])) * draw(small) + draw(small))
+            condition = at_least(whole(draw(st.sampled_from(nodes))), 1)
+            when = draw(st.sampled_from([(None, None), (condition, 1 - condition)]))
+            for place, token in enumerate(TOKENS[: draw(st.integers(2, 5))]):
+                score = draw(st.sampled_from(nodes[-4:])) * draw(small) + draw(small)
+                graph.score(token, score, when[place % 2])
         case 2:
             condition = at_least(whole(draw(st.sampled_from(nodes))), 1)
             graph.emit(TOKENS[:3], number, when=condition)

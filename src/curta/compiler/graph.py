@@ -331,10 +331,10 @@ class Graph:
         """Say this token (when the condition holds)."""
         self._family([token], self.constant(0), self.constant(0), when)
 
-    def score(self, token: str, score: object) -> None:
-        """The token's score as it stands: the highest is said."""
+    def score(self, token: str, score: object, when: object | None = None) -> None:
+        """The token's score as it stands (when the condition holds): the highest is said."""
         zero = self.constant(0)
-        self._family([token], zero, zero, None, self.node(score))
+        self._family([token], zero, zero, when, self.node(score))
 
     def stop_after(self, *tokens: str) -> None:
         """Generation ends once one of these tokens has been said."""

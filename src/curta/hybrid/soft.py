@@ -41,6 +41,7 @@ from curta.compiler.resolve import check_output, roots, topological_order
 
 Numbers = Mapping[str, Tensor]
 """By the name of a hole: [..., 1], one number for all tokens, or [..., token]."""
+Nodes = tuple[int, ...]
 DECIDED = 30.0
 """How much more a rule scores whose condition holds: exp(-30) is next to nothing."""
 
@@ -83,12 +84,14 @@ class SoftSequence:
         self.position = -1
         self.values: dict[int, Tensor] = {}
         self.sums: dict[int, Tensor] = {}
-        self.filed: dict[int, list[tuple[Tensor, Tensor]]] = {}
+        self.filed: dict[Nodes, Tensor] = {}
+        self.found: dict[tuple[Nodes, Nodes, bool], tuple[Tensor, Tensor]] = {}
+        """At this token, by key and query: look-ups that ask the same differ in what they read."""
 
     def feed(self, token: Tensor) -> Tensor:
         """A distribution over tokens, [..., token]; the logits of the next one."""
         self.position += 1
-        self.values = {}
+        self.values, self.found = {}, {}
         for index in self.program.order:
             self.values[index] = self._value(index, token)
         return self._logits(token)
@@ -122,30 +125,41 @@ class SoftSequence:
                 number = self.numbers[name]
                 return number[..., 0] if number.shape[-1] == 1 else (token * number).sum(-1)
             case Lookup() as lookup:
-                return self._look_up(index, lookup)
+                return self._look_up(lookup)
             case operation:
                 raise TypeError(f"{operation} is not part of the language")
 
     def _relu(self, x: Tensor) -> Tensor:
         return self.temperature * softplus(x / self.temperature)
 
-    def _look_up(self, index: int, lookup: Lookup) -> Tensor:
-        key = side_by_side([self.values[i] for i in lookup.key])
-        query = side_by_side([self.values[i] for i in lookup.query])
-        filed = self.filed.setdefault(index, [])
-        filed.append((key, self.values[lookup.value]))
-        far = side_by_side([((key - query) ** 2).sum(-1) for key, _ in filed])
-        if lookup.missing == "nearest":
+    def _look_up(self, lookup: Lookup) -> Tensor:
+        asked = lookup.key, lookup.query, lookup.missing == "nearest"
+        if asked not in self.found:
+            self.found[asked] = self._shares(*asked)
+        shares, nothing = self.found[asked]
+        found = (shares * self._filed((lookup.value,))[..., 0, :]).sum(-1)
+        if isinstance(lookup.missing, str):
+            return found / shares.sum(-1).clamp(min=1e-12)
+        return found + nothing * float(lookup.missing)
+
+    def _shares(self, key: Nodes, query: Nodes, nearest: bool) -> tuple[Tensor, Tensor]:
+        """How much of what is found stands in each place, [..., place], and of nothing, [...]."""
+        asked = side_by_side([self.values[i] for i in query])
+        far = ((self._filed(key) - asked[..., None]) ** 2).sum(-2)
+        if nearest:
             far = far - far.amin(dim=-1, keepdim=True)
         match = torch.exp(-far / self.temperature)
         unmatched = (1 - match).flip(-1).cumprod(-1).flip(-1)  # here and later
         later = torch.cat([unmatched[..., 1:], torch.ones_like(match[..., :1])], dim=-1)
-        shares, nothing = match * later, unmatched[..., 0]
-        kept = side_by_side([value for _, value in filed])
-        found = (shares * kept).sum(-1)
-        if isinstance(lookup.missing, str):
-            return found / shares.sum(-1).clamp(min=1e-12)
-        return found + nothing * float(lookup.missing)
+        return match * later, unmatched[..., 0]
+
+    def _filed(self, nodes: Nodes) -> Tensor:
+        """What these nodes were at all places, [..., node, place]."""
+        before = self.filed.get(nodes)
+        if before is None or before.shape[-1] <= self.position:
+            here = side_by_side([self.values[i] for i in nodes])
+            before = self.filed[nodes] = with_last(before, here)
+        return before
 
     def _logits(self, token: Tensor) -> Tensor:
         graph = self.program.graph
@@ -174,3 +188,11 @@ def side_by_side(parts: Sequence[Tensor]) -> Tensor:
     """Tensors of shapes that go together, along a new last dimension."""
     together: Sequence[Tensor] = torch.broadcast_tensors(*parts)  # type: ignore[no-untyped-call]
     return torch.stack(tuple(together), dim=-1)
+
+
+def with_last(before: Tensor | None, last: Tensor) -> Tensor:
+    """One more along the last dimension, of a shape that goes together with those before."""
+    if before is None:
+        return last[..., None]
+    shape = torch.broadcast_shapes(before.shape[:-1], last.shape)
+    return torch.cat([before.expand(*shape, -1), last.expand(shape)[..., None]], dim=-1)
