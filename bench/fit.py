@@ -35,8 +35,8 @@ from curta.intervals import wilson
 from report import print_machine
 
 PROGRAMS = Path(__file__).parents[1] / "examples" / "fit_programs.py"
-WARM, COOL = FitConfig(steps=200, seeds=8), FitConfig(steps=60, hottest=0.2, seeds=8)
-LONG = FitConfig(steps=100, hottest=0.2, seeds=8, batch=32)
+WARM, COOL = FitConfig(steps=200, seeds=8), FitConfig(steps=60, seeds=8)
+LONG = FitConfig(steps=100, seeds=8, batch=32)
 ROWS: dict[str, dict[int, FitConfig]] = {
     "kernel": {2: WARM, 4: WARM, 6: WARM},
     "table": {4: COOL, 8: COOL},

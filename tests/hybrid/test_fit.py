@@ -18,7 +18,7 @@ from curta.hybrid.fit_config import FitConfig
 
 PROGRAMS = Path(__file__).parents[2] / "examples" / "fit_programs.py"
 SHORT = FitConfig(steps=150, seeds=8)
-COOL = FitConfig(steps=30, hottest=0.2, seeds=6, batch=32)
+COOL = FitConfig(steps=30, seeds=6, batch=32)
 
 
 @pytest.fixture(scope="module")

@@ -129,8 +129,7 @@ def fit(
     sizes = torch.tensor([float(len(batch.prompts)) for batch in batches])
     optimiser = torch.optim.Adam(unknowns.parameters, lr=chosen.learning_rate)
     for step in range(chosen.steps):
-        cooled = (chosen.coldest / chosen.hottest) ** (step / max(chosen.steps - 1, 1))
-        temperature = chosen.hottest * cooled
+        temperature = chosen.temperature(step, numbers=bool(problem.holes))
         batch = batches[int(torch.multinomial(sizes, 1, generator=generator))]
         rows = torch.randperm(len(batch.prompts), generator=generator)[: chosen.batch]
         examples = Batch(batch.prompts[rows], batch.said[rows])
