@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -152,6 +153,36 @@ def test_saved_and_loaded_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert torch.equal(fresh(**batch(TEXTS)).logits, base()(**batch(TEXTS)).logits)
     with pytest.raises(UserError, match="train one"):
         fresh.save_pretrained(tmp_path / "nothing")
+
+
+@pytest.mark.parametrize(
+    ("origin", "said"),
+    [
+        ("package some (Q4_1), float32", False),
+        ("folder, float32", False),
+        ("Hub, revision 12fd25f, bfloat16", True),
+    ],
+)
+def test_it_is_said_that_weights_are_others(
+    origin: str,
+    said: bool,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    from curta.delegate import models
+
+    def load(name: str, **options: object) -> object:
+        loaded = base()
+        loaded.weights_origin = origin
+        return loaded, tiny.tokenizer()
+
+    monkeypatch.setattr(models, "load", load)
+    model = unit(Operation.ADDITION)
+    model.settings = replace(model.settings, origin="package some (Q4_1), float32")
+    model.save_pretrained(tmp_path)
+    UnitModel.from_pretrained(tmp_path)
+    assert ("trained for other weights" in capsys.readouterr().err) == said
 
 
 def test_what_is_no_unit(tmp_path: Path) -> None:

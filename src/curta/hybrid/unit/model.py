@@ -119,6 +119,9 @@ class UnitModel(PreTrainedModel, GenerationMixin):  # type: ignore[no-untyped-ca
         base, tokenizer = models.load(base_name, device=device)
         if router and router.shape != Shape.of(base.config.get_text_config()):
             raise UserError(f"{folder}: this unit is for {settings.base}, not for {base_name}")
+        trained_for, origin = settings.origin, getattr(base, "weights_origin", "")
+        if router and trained_for != origin and not f"{trained_for} {origin}".count("folder"):
+            models.say(f"{folder} was trained for other weights ({trained_for}; these: {origin})")
         return cls(base, tokenizer, router, settings)
 
     def save_pretrained(self, save_directory: str | Path, **options: Any) -> None:  # type: ignore[override]
