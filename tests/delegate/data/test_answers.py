@@ -27,6 +27,9 @@ from curta.delegate.data.templates import example, templates
         ("The answer is 12 * 7 = 84.", "84"),
         ("The answer is −5.", "-5"),
         ("#### Step 2: add\nThat makes 12.", "12"),
+        ("So the answer is:\n\\[\n\\boxed{0.8}\n\\]", "0.8"),
+        ("There are \\(\\boxed{10}\\) more than the 5 before.", "10"),
+        ("The answer is \\(\\boxed{\\text{7 cups}}\\), not 8.", "7"),
     ],
 )
 def test_what_an_answer_says_at_last(text: str, answer: str | None) -> None:

@@ -15,6 +15,10 @@ NUMBER = r"-?[$€£]?-?(?:[0-9][0-9,]*(?:\.[0-9]+)?|\.[0-9]+)(?:e-?[0-9]+)?"
 STATED = re.compile(
     rf"(?:the answer is|answer:|####(?=\s*{NUMBER}))\s*:?\s*(?P<said>[^\n]*)", re.IGNORECASE
 )
+BOXED = re.compile(r"\\boxed\{((?:[^{}]|\{[^{}]*\})*)\}")
+MATHEMATICS = re.compile(r"\\[\[\]()]")
+"""Signs around what LaTeX sets as mathematics."""
+
 LAST = re.compile(NUMBER)
 JOINED = re.compile(r"[0-9]\s*[:/]\s*[0-9]|[0-9]\s*[a-z]+,?(?: and)? [0-9]", re.IGNORECASE)
 """Numbers that are one answer together: 14:35, 3/4, 2 hours 10 minutes."""
@@ -27,8 +31,9 @@ PRINTED_DECIMALS = 6
 
 
 def final_answer(text: str) -> str | None:
-    """What the text says at last: behind `The answer is`, or else its last number."""
+    """What the text says at last: behind `The answer is` or in a box, or else its last number."""
     written = CALL.sub(lambda match: match["result"] or "", text).replace("−", "-")
+    written = MATHEMATICS.sub(" ", BOXED.sub(r"\nThe answer is \1\n", written))
     stated = list(STATED.finditer(written))
     if stated:
         said = stated[-1]["said"].rpartition("=")[2].strip().rstrip(".").strip()
