@@ -102,13 +102,6 @@ class TrainingConfig(Updates):
         """How calls are written."""
         return Protocol(open=self.open, close=self.close)
 
-    def rate(self, step: int) -> float:
-        """The share of the learning rate at a step: up to 1, then down to 0 by a cosine."""
-        if step < self.warmup:
-            return (step + 1) / self.warmup
-        done = (step - self.warmup) / max(1, self.steps - self.warmup)
-        return 0.5 * (1 + math.cos(math.pi * min(1.0, done)))
-
 
 @dataclass(frozen=True)
 class GrpoConfig(Updates):
