@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +12,7 @@ from typing import Any
 
 from curta.delegate.data.example import Example
 from curta.delegate.training.config import Updates
-from curta.errors import DataError, DivergedError
+from curta.errors import DataError
 
 
 @dataclass(frozen=True)
@@ -115,11 +114,3 @@ class Metrics:
         """The loss on the validation examples at the end of a finished run, if there were any."""
         rows = self.rows()
         return rows[-1].get("validation") if rows else None
-
-
-def check_loss(loss: float, step: int, config: Updates) -> None:
-    """Raise an error if it is no number."""
-    if not math.isfinite(loss):
-        raise DivergedError(
-            f"the loss is {loss} at step {step}: lower learning_rate (it is {config.learning_rate})"
-        )

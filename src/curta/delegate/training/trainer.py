@@ -4,6 +4,7 @@ than it is asked. It keeps checkpoints, and a run that was killed goes on from t
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from functools import partial
@@ -16,7 +17,8 @@ from transformers import PrinterCallback, TrainerCallback
 from curta.delegate.markers import Markers, write_markers
 from curta.delegate.training.card import write_card
 from curta.delegate.training.config import Updates
-from curta.delegate.training.run_folder import Metrics, Report, check_loss
+from curta.delegate.training.run_folder import Metrics, Report
+from curta.errors import DivergedError
 
 Listener = Callable[[Report], None]
 
@@ -107,7 +109,9 @@ class Told(TrainerCallback):
         logs, step = given["logs"], state.global_step
         if "loss" not in logs:
             return
-        check_loss(logs["loss"], step, self.config)
+        if not math.isfinite(logs["loss"]):
+            rate = f"lower learning_rate (it is {self.config.learning_rate})"
+            raise DivergedError(f"the loss is {logs['loss']} at step {step}: {rate}")
         speed = (state.num_input_tokens_seen - self.seen) / (time.perf_counter() - self.begun)
         measured = self.measure(step)
         rewards = logs.get("reward"), logs.get("rewards/right/mean")
