@@ -294,6 +294,18 @@ def test_passes_of_an_update_are_one_batch(tmp_path: Path) -> None:
         torch.testing.assert_close(a, b, rtol=1e-4, atol=1e-6)
 
 
+def test_a_process_trains_with_one_gpu(tmp_path: Path) -> None:
+    """The trainer would split each batch over all that it sees."""
+
+    class Several:
+        n_gpu = property(lambda self: self._n_gpu)
+
+        def __init__(self, **given: object) -> None:
+            self._n_gpu = 4
+
+    assert arguments(Several, CONFIG, tmp_path).n_gpu == 1
+
+
 def test_where_adapters_go() -> None:
     all_layers = targets(fresh("linear attention"), CONFIG)
     without = targets(fresh("linear attention"), dataclasses.replace(CONFIG, mode="mlp"))
@@ -311,6 +323,7 @@ def test_where_adapters_go() -> None:
     [
         ({"longest": 5}, "have at most 5 tokens"),
         ({"learning_rate": float("nan")}, "learning_rate = nan"),
+        ({"warmup": -1}, "warmup = -1: must be at least 0"),
         ({"mode": "half"}, "mode = 'half': one of full, mlp"),
         ({"dropout": 1.0}, "dropout = 1.0"),
     ],

@@ -226,6 +226,7 @@ def read_rows(source: str) -> Iterator[Row]:
 def read_lines(path: Path) -> Iterator[Row]:
     """Objects, one in each line, or all of them in one list."""
     try:
+        # Not by splitlines, which also ends lines at characters that JSON lets stand in texts.
         text = path.read_text(encoding="utf-8")
         listed = text.lstrip()[:1] == "["
         yield from json.loads(text) if listed else map(json.loads, filter(None, text.split("\n")))

@@ -43,6 +43,7 @@ class Updates:
 
     def __post_init__(self) -> None:
         check_least(self, 1, "steps batch accumulate checkpoint")
+        check_least(self, 0, "warmup")
         check(self, "learning_rate", ABOVE, lambda n: 0 < n < math.inf)
         check_named(self, "precision", Precision)
 

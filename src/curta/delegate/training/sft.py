@@ -101,22 +101,37 @@ def train(
             f"fewer than a batch of {config.batch}"
         )
     on_left_out(len(examples) - len(learned), len(examples))
-    set_seed(config.seed)
-    adapted = with_adapter(model, config, markers)
-    if given.device.type == "cuda":
-        compile_blocks(adapted)
     filled = partial(batch, padding=tokenizer.pad_token_id or 0)
     ordered = in_order(learned, config, given.world_size)
-    trainer = Learner(model=adapted, args=given, train_dataset=ordered, data_collator=filled)
-    if given.process_index:  # dropout of its own, adapters as all have them
-        set_seed(config.seed, device_specific=True)
+    learner = learner_of(model, markers, config, given, ordered, filled)
 
     def measure(step: int) -> float | None:
         if not is_measured(step, len(held_back), config):
             return None
-        return loss_of(adapted, trainer.accelerator, held_back, filled, config.batch)
+        return loss_of(learner.model, learner.accelerator, held_back, filled, config.batch)
 
-    return run(trainer, Told(config, out, on_report, measure), out, markers)
+    return run(learner, Told(config, out, on_report, measure), out, markers)
+
+
+def learner_of(
+    model: Any,
+    markers: Markers,
+    config: TrainingConfig,
+    given: TrainingArguments,
+    ordered: Sequence[Encoded],
+    filled: Any,
+) -> Learner:
+    """The model with a new adapter, which learns what stands in order, in batches that are filled
+    up.
+    """
+    set_seed(config.seed)
+    adapted = with_adapter(model, config, markers)
+    if given.device.type == "cuda":
+        compile_blocks(adapted)
+    learner = Learner(model=adapted, args=given, train_dataset=ordered, data_collator=filled)
+    if given.process_index:  # dropout of its own, adapters as all have them
+        set_seed(config.seed, device_specific=True)
+    return learner
 
 
 def with_markers(model: Any, tokenizer: Any, config: TrainingConfig) -> tuple[Any, Markers]:
