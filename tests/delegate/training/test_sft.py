@@ -6,6 +6,7 @@ import copy
 import dataclasses
 import json
 import shlex
+import shutil
 from functools import partial
 from pathlib import Path
 
@@ -29,7 +30,7 @@ from curta.delegate.training.config import TrainingConfig
 from curta.delegate.training.encoding import Encoded, Encoder, batch
 from curta.delegate.training.run_folder import Metrics, Report
 from curta.delegate.training.sft import Learner, encode, in_order, loss_of, train
-from curta.delegate.training.trainer import arguments
+from curta.delegate.training.trainer import arguments, last_checkpoint, step_of
 from curta.errors import DataError
 from tests.support.tiny_language_models import chat_tokenizer, model
 
@@ -103,6 +104,17 @@ def test_a_run_goes_on_with_as_many_processes(tmp_path: Path) -> None:
     (tmp_path / "training.json").write_text(json.dumps(held | {"processes": 2}))
     with pytest.raises(DataError, match=r"other settings \(processes; "):
         train(fresh(), chat_tokenizer(), EXAMPLES, CONFIG, tmp_path)
+
+
+def test_a_checkpoint_that_was_cut_off_is_none(tmp_path: Path) -> None:
+    train(fresh(), chat_tokenizer(), EXAMPLES, CONFIG, tmp_path)
+    whole = last_checkpoint(tmp_path)
+    assert whole is not None
+    assert step_of(whole) == CONFIG.steps
+    cut = shutil.copytree(whole, whole.with_name("checkpoint-9"))
+    state = cut / "trainer_state.json"
+    state.write_text(state.read_text()[:-2])
+    assert last_checkpoint(tmp_path) == whole
 
 
 def test_settings_that_were_not_there_count_as_they_are_by_default(tmp_path: Path) -> None:

@@ -69,7 +69,8 @@ def run(trainer: Any, told: Told, out: Path, markers: Markers) -> Any:
 
 def last_checkpoint(out: Path) -> Path | None:
     """The last one that was written to its end: the trainer's state is its last file."""
-    found = [file.parent for file in out.glob("checkpoints/checkpoint-*/trainer_state.json")]
+    states = out.glob("checkpoints/checkpoint-*/trainer_state.json")
+    found = [file.parent for file in states if file.read_text("utf-8").endswith("\n}\n")]
     return max(found, key=step_of, default=None)
 
 
