@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 
-def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    """Its lines."""
+def table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """One of these columns; a bar in a cell ends none."""
     lines = [header, ["---"] * len(header), *rows]
-    return [f"| {' | '.join(map(cell, line))} |" for line in lines]
-
-
-def cell(text: str) -> str:
-    """A bar in it ends no cell."""
-    return text.replace("|", "\\|")
+    cells = [[str(cell).replace("|", "\\|") for cell in line] for line in lines]
+    return "\n".join(f"| {' | '.join(line)} |" for line in cells)

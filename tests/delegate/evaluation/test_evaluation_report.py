@@ -82,13 +82,14 @@ def test_shares(made: tuple[Figures, Path]) -> None:
     assert figures.accuracy("machine", TEMPLATES) == Share(2, 4)
     assert figures.accuracy("inline", SVAMP) == Share(1, 1)
     assert figures.accuracy("calls", SVAMP) == Share(0, 1)
-    assert figures.format("inline") == Share(4, 5)
-    assert figures.format("calls") == Share(4, 5)
-    assert figures.calling("calls") == Share(5, 5)
-    assert figures.calling("inline") == Share(0, 5)
-    assert figures.valid("calls") == Share(5, 6)
-    assert figures.false_calls("calls") == Share(1, 2)
-    assert figures.false_calls("calls", with_digits=True) == Share(1, 1)
+    inline, calls = figures.shares("inline"), figures.shares("calls")
+    assert inline["format"] == Share(4, 5)
+    assert calls["format"] == Share(4, 5)
+    assert calls["calling"] == Share(5, 5)
+    assert inline["calling"] == Share(0, 5)
+    assert calls["valid_calls"] == Share(5, 6)
+    assert calls["false_calls"] == Share(1, 2)
+    assert calls["false_calls_with_digits"] == Share(1, 1)
     assert figures.microseconds("calls") == 5.0
     assert figures.microseconds("inline") is None
 
@@ -110,9 +111,10 @@ def test_a_call_whose_error_is_the_answer_keeps_the_format_and_is_valid() -> Non
     figures = Figures([system], asked, answers)
     assert figures.computing == (MISTAKES, TEMPLATES)
     assert figures.accuracy("scripted", MISTAKES) == Share(1, 1)
-    assert figures.format("scripted") == Share(1, 2)
-    assert figures.valid("scripted") == Share(1, 2)
-    assert figures.calling("scripted") == Share(1, 1)
+    shares = figures.shares("scripted")
+    assert shares["format"] == Share(1, 2)
+    assert shares["valid_calls"] == Share(1, 2)
+    assert shares["calling"] == Share(1, 1)
 
 
 def test_groups(made: tuple[Figures, Path]) -> None:

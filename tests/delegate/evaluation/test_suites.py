@@ -173,6 +173,9 @@ def test_files_of_another_kind(tmp_path: Path) -> None:
         other.write_text(json.dumps(SVAMP if suite == "gsm8k" else GSM8K))
         with pytest.raises(DataError, match=f"row 1 is none of {suite.upper()}"):
             questions([suite], Sources(**{suite: other}))
+        other.write_text('["a text"]')
+        with pytest.raises(DataError, match=f"row 1 is none of {suite.upper()}"):
+            questions([suite], Sources(**{suite: other}))
 
 
 @pytest.mark.skipif(not (PUBLISHED / "svamp.json").is_file(), reason="the sets are not here")

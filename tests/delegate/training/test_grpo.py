@@ -28,17 +28,12 @@ from curta.delegate.interception.generator import CalcGenerator, Output
 from curta.delegate.interception.protocol import Protocol
 from curta.delegate.training import grpo
 from curta.delegate.training.config import TrainingConfig
-from curta.delegate.training.grpo import (
-    GrpoConfig,
-    Report,
-    improve,
-    last_checkpoint,
-    questions,
-    trainer_arguments,
-)
+from curta.delegate.training.grpo import GrpoConfig, improve, questions, trainer_arguments
 from curta.delegate.training.rewards import JUDGES, Asked
 from curta.delegate.training.rollouts import cut, rollouts
+from curta.delegate.training.run_folder import Report
 from curta.delegate.training.sft import train
+from curta.delegate.training.trainer import last_checkpoint, step_of
 from curta.errors import DataError, DivergedError, UserError
 from tests.support.tiny_language_models import Push, chat_tokenizer, model
 
@@ -242,7 +237,9 @@ def test_a_stopped_run_goes_on_to_the_same_adapter(first_stage: Path, tmp_path: 
     with pytest.raises(StoppedError):
         run(first_stage, tmp_path / "stopped", on_report=stop)
     (tmp_path / "stopped/checkpoints/checkpoint-9").mkdir()  # killed while it was written
-    assert last_checkpoint(tmp_path / "stopped/checkpoints").endswith("checkpoint-2")
+    reached = last_checkpoint(tmp_path / "stopped")
+    assert reached is not None
+    assert step_of(reached) == 2
     run(first_stage, tmp_path / "stopped")
     files = [tmp_path / name / "adapter_model.safetensors" for name in ("whole", "stopped")]
     assert files[0].read_bytes() == files[1].read_bytes()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from typing import Any
 
 import pytest
 
@@ -12,10 +13,16 @@ import torch
 from accelerate import Accelerator
 
 from curta.delegate.training.encoding import IGNORED, Encoded, batch
-from curta.delegate.training.loss import can_share, mean_loss, shared_tokens
+from curta.delegate.training.loss import can_share, shared_tokens, total_loss
 from tests.support.tiny_language_models import FAMILIES, model
 
 SYSTEM = tuple(range(20, 26))
+
+
+def mean_loss(model: Any, part: list[Encoded]) -> torch.Tensor:
+    """Of all tokens that are learned."""
+    rows = batch(part, 0)
+    return total_loss(model, Accelerator(), rows) / (rows["labels"] != IGNORED).sum()
 
 
 def conversation(asked: int, answered: int) -> Encoded:
@@ -37,7 +44,7 @@ def test_it_is_the_plain_one_with_the_same_gradients(family: str) -> None:
     trained = list(tiny.parameters())
     plain = tiny(**batch(PART, 0), use_cache=False).loss
     wanted = torch.autograd.grad(plain, trained, allow_unused=True)
-    loss = mean_loss(tiny, Accelerator(), PART, 0)
+    loss = mean_loss(tiny, PART)
     found = torch.autograd.grad(loss, trained, allow_unused=True)
     assert float(loss.detach()) == pytest.approx(float(plain.detach()), rel=1e-6)
     assert any(one is not None and one.abs().max() > 1e-3 for one in wanted)
@@ -48,19 +55,23 @@ def test_it_is_the_plain_one_with_the_same_gradients(family: str) -> None:
 
 
 def test_only_what_all_have_and_nobody_learns_is_shared() -> None:
-    assert shared_tokens(PART) == len(SYSTEM)
+
+    def shared(part: list[Encoded]) -> int:
+        return shared_tokens(batch(part, 0))
+
+    assert shared(PART) == len(SYSTEM)
     # The token before a learned one scores it, and so has to be read with the rest.
     assert PART[1].labels[len(SYSTEM) + 7 + 1] != IGNORED
-    assert shared_tokens([PART[1], PART[1]]) == len(SYSTEM) + 7
-    assert shared_tokens([Encoded((20, 21), (IGNORED, 21))] * 2) == 0
-    assert shared_tokens([PART[0], Encoded((1, 2, 3), (IGNORED, IGNORED, 3))]) == 0
+    assert shared([PART[1], PART[1]]) == len(SYSTEM) + 7
+    assert shared([Encoded((20, 21), (IGNORED, 21))] * 2) == 0
+    assert shared([PART[0], Encoded((1, 2, 3), (IGNORED, IGNORED, 3))]) == 0
 
 
 @pytest.mark.parametrize("part", [PART[:1], [PART[1], PART[1]]], ids=["one", "two alike"])
 def test_questions_that_are_shared_to_their_end_lose_nothing(part: list[Encoded]) -> None:
     tiny = model("grouped queries")
     wanted = float(tiny(**batch(part, 0), use_cache=False).loss.detach())
-    assert float(mean_loss(tiny, Accelerator(), part, 0).detach()) == pytest.approx(wanted)
+    assert float(mean_loss(tiny, part).detach()) == pytest.approx(wanted)
 
 
 def test_windows_and_states_share_nothing() -> None:

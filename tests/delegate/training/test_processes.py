@@ -22,6 +22,7 @@ from curta.delegate import models
 from curta.delegate.data.data_set import Mix, build, read, write
 from curta.delegate.training.config import TrainingConfig
 from curta.delegate.training.sft import train
+from curta.delegate.training.trainer import last_checkpoint
 from tests.support.tiny_language_models import chat_tokenizer, model
 
 pytestmark = [
@@ -79,7 +80,7 @@ def launched(begun: Path, out: Path, **settings: Any) -> None:
 def killed(begun: Path, out: Path, **settings: Any) -> None:
     """The same, killed after its first checkpoint."""
     process = command(begun, out, **settings)
-    while process.poll() is None and not (out / "checkpoint.pt").is_file():
+    while process.poll() is None and last_checkpoint(out) is None:
         time.sleep(0.01)
     process.terminate()  # the launcher ends its workers, which are in sessions of their own
     process.communicate()

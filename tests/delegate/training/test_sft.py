@@ -6,7 +6,8 @@ import copy
 import dataclasses
 import json
 import shlex
-from itertools import islice
+import shutil
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -17,16 +18,19 @@ import torch
 from accelerate import Accelerator
 from accelerate.state import AcceleratorState
 from huggingface_hub import ModelCard
+from transformers import TrainingArguments
 
 from curta.delegate.data.data_set import Mix, build
+from curta.delegate.data.example import Example
 from curta.delegate.interception.protocol import Protocol
 from curta.delegate.training import sft
 from curta.delegate.training.adapter import in_precision, targets, with_adapter
 from curta.delegate.training.card import card
 from curta.delegate.training.config import TrainingConfig
-from curta.delegate.training.encoding import Encoded, batch
-from curta.delegate.training.run_folder import Metrics
-from curta.delegate.training.sft import Lessons, Report, encode, loss_of, passes, train, update
+from curta.delegate.training.encoding import Encoded, Encoder, batch
+from curta.delegate.training.run_folder import Metrics, Report
+from curta.delegate.training.sft import Learner, encode, in_order, loss_of, train
+from curta.delegate.training.trainer import arguments, last_checkpoint, step_of
 from curta.errors import DataError
 from tests.support.tiny_language_models import chat_tokenizer, model
 
@@ -41,6 +45,11 @@ EXAMPLES = [
 CONFIG = TrainingConfig(
     steps=8, batch=4, learning_rate=1e-2, warmup=2, rank=4, alpha=8, dropout=0.1, checkpoint=4
 )
+
+
+def encoded(examples: list[Example] = EXAMPLES, config: TrainingConfig = CONFIG) -> list[Encoded]:
+    encoder = Encoder(chat_tokenizer(), calls=config.calls, longest=config.longest)
+    return encode(examples, encoder)
 
 
 def fresh(family: str = "grouped queries") -> torch.nn.Module:
@@ -91,10 +100,21 @@ def test_a_stopped_run_goes_on_to_the_same_adapter(tmp_path: Path) -> None:
 
 def test_a_run_goes_on_with_as_many_processes(tmp_path: Path) -> None:
     train(fresh(), chat_tokenizer(), EXAMPLES, CONFIG, tmp_path)
-    held = torch.load(tmp_path / "checkpoint.pt", weights_only=True)
-    torch.save(held | {"random": held["random"] * 2}, tmp_path / "checkpoint.pt")
-    with pytest.raises(DataError, match="a run of 2 processes"):
+    held = json.loads((tmp_path / "training.json").read_text())
+    (tmp_path / "training.json").write_text(json.dumps(held | {"processes": 2}))
+    with pytest.raises(DataError, match=r"other settings \(processes; "):
         train(fresh(), chat_tokenizer(), EXAMPLES, CONFIG, tmp_path)
+
+
+def test_a_checkpoint_that_was_cut_off_is_none(tmp_path: Path) -> None:
+    train(fresh(), chat_tokenizer(), EXAMPLES, CONFIG, tmp_path)
+    whole = last_checkpoint(tmp_path)
+    assert whole is not None
+    assert step_of(whole) == CONFIG.steps
+    cut = shutil.copytree(whole, whole.with_name("checkpoint-9"))
+    state = cut / "trainer_state.json"
+    state.write_text(state.read_text()[:-2])
+    assert last_checkpoint(tmp_path) == whole
 
 
 def test_settings_that_were_not_there_count_as_they_are_by_default(tmp_path: Path) -> None:
@@ -111,15 +131,16 @@ def test_settings_that_were_not_there_count_as_they_are_by_default(tmp_path: Pat
 
 def test_everything_is_counted_while_it_is_encoded() -> None:
     heard: list[tuple[int, int]] = []
-    encode(EXAMPLES, chat_tokenizer(), CONFIG, lambda done, total: heard.append((done, total)))
+    encoder = Encoder(chat_tokenizer())
+    encode(EXAMPLES, encoder, lambda done, total: heard.append((done, total)))
     assert heard == [(number, len(EXAMPLES)) for number in range(1, len(EXAMPLES) + 1)]
 
 
 @pytest.mark.slow
 def test_many_examples_are_encoded_by_several_processes(monkeypatch: pytest.MonkeyPatch) -> None:
-    alone = encode(EXAMPLES, chat_tokenizer(), CONFIG)
+    alone = encoded()
     monkeypatch.setattr(sft, "CHUNK", len(EXAMPLES) // 3)
-    assert encode(EXAMPLES, chat_tokenizer(), CONFIG) == alone
+    assert encoded() == alone
 
 
 @pytest.mark.gpu
@@ -137,25 +158,26 @@ def test_a_gpu_compiles_the_blocks_and_learns_what_a_processor_learns(
 
 def test_both_forms_of_an_adapter_learn_the_same_examples_in_the_same_order() -> None:
     """Also those whose form with calls is too long, and whose form without is not."""
-    lengths = sorted(one.ordered_by for one in encode(EXAMPLES, chat_tokenizer(), CONFIG))
+    lengths = sorted(one.ordered_by for one in encoded())
     short = dataclasses.replace(CONFIG, longest=lengths[len(lengths) // 2])
-    with_calls = encode(EXAMPLES, chat_tokenizer(), short)
-    inline = encode(EXAMPLES, chat_tokenizer(), dataclasses.replace(short, calls=False))
+    with_calls = encoded(config=short)
+    inline = encoded(config=dataclasses.replace(short, calls=False))
     assert 0 < len(with_calls) < len(EXAMPLES)
     assert [one.tokens for one in with_calls] != [one.tokens for one in inline]
 
-    def order(encoded: list[Encoded]) -> list[list[str]]:
+    def order(forms: list[Encoded]) -> list[str]:
         """The questions of the first updates."""
-        found = islice(passes(encoded, CONFIG, Accelerator(), 0), 20)
-        told = chat_tokenizer().decode
-        return [[told(one.tokens).split("\n")[0] for one in part] for (part,) in found]
+        twenty = dataclasses.replace(CONFIG, steps=20)
+        return [
+            chat_tokenizer().decode(one.tokens).split("\n")[0] for one in in_order(forms, twenty)
+        ]
 
     assert order(with_calls) == order(inline)
 
 
 def test_how_many_are_left_out_is_told(tmp_path: Path) -> None:
     heard: list[tuple[int, int]] = []
-    lengths = sorted(one.ordered_by for one in encode(EXAMPLES, chat_tokenizer(), CONFIG))
+    lengths = sorted(one.ordered_by for one in encoded())
     short = dataclasses.replace(CONFIG, longest=lengths[-1] - 1, steps=1)
     train(
         fresh(), chat_tokenizer(), EXAMPLES, short, tmp_path,
@@ -182,12 +204,11 @@ def test_examples_that_are_held_back_are_measured_and_change_nothing(tmp_path: P
 
 
 def test_the_loss_is_the_mean_over_tokens_however_they_are_batched() -> None:
-    encoded = encode(EXAMPLES[:7], chat_tokenizer(), CONFIG)
-    lessons = Lessons([], encoded, 0)
+    held_back = encoded(EXAMPLES[:7])
     tiny, accelerator = fresh().eval(), Accelerator()
-    whole = tiny(**batch(encoded, 0)).loss
+    whole = tiny(**batch(held_back, 0)).loss
     for size in (1, 3, 7):
-        measured = loss_of(tiny, accelerator, lessons, size)
+        measured = loss_of(tiny, accelerator, held_back, partial(batch, padding=0), size)
         assert measured == pytest.approx(float(whole.detach()), rel=1e-5)
         assert tiny.training
 
@@ -260,24 +281,41 @@ def test_a_card_can_be_read_whatever_stands_in_it(tmp_path: Path) -> None:
     assert ModelCard(card("null", Protocol(), {}, [])).data.base_model == "null"
 
 
-def test_passes_of_an_update_are_one_batch() -> None:
+def test_passes_of_an_update_are_one_batch(tmp_path: Path) -> None:
     """Passes with different numbers of learned tokens, beside all of them in one pass."""
-    one_pass = dataclasses.replace(CONFIG, dropout=0.0)
-    encoded = sorted(encode(EXAMPLES, chat_tokenizer(), one_pass), key=len)
-    rows = [*encoded[:2], *encoded[-2:]]
+    by_length = sorted(encoded(), key=len)
+    rows = [*by_length[:2], *by_length[-2:]]
     found = []
-    for parts in ([rows], [rows[:2], rows[2:]]):
+    for accumulate in (1, 2):
+        config = dataclasses.replace(
+            CONFIG, steps=1, accumulate=accumulate, dropout=0.0, warmup=0, learning_rate=1.0
+        )
+        given = arguments(
+            TrainingArguments, config, tmp_path, optim="sgd", train_sampling_strategy="sequential",
+            per_device_train_batch_size=4 // accumulate, remove_unused_columns=False,
+        )  # fmt: skip
         torch.manual_seed(0)
-        adapted = with_adapter(fresh(), one_pass)
-        optimiser = torch.optim.SGD([p for p in adapted.parameters() if p.requires_grad], lr=1.0)
-        accelerator = Accelerator(gradient_accumulation_steps=len(parts))
-        prepared, prepared_optimiser = accelerator.prepare(adapted, optimiser)
-        loss = update(prepared, prepared_optimiser, accelerator, parts, 0, one_pass)
+        adapted = with_adapter(fresh(), config)
+        filled = partial(batch, padding=0)
+        learner = Learner(model=adapted, args=given, train_dataset=rows, data_collator=filled)
+        loss = learner.train().training_loss
         found.append((loss, [p.detach().clone() for p in adapted.parameters() if p.requires_grad]))
     (loss, whole), (parted_loss, parted) = found
     assert loss == pytest.approx(parted_loss, rel=1e-5)
     for a, b in zip(whole, parted, strict=True):
         torch.testing.assert_close(a, b, rtol=1e-4, atol=1e-6)
+
+
+def test_a_process_trains_with_one_gpu(tmp_path: Path) -> None:
+    """The trainer would split each batch over all that it sees."""
+
+    class Several:
+        n_gpu = property(lambda self: self._n_gpu)
+
+        def __init__(self, **given: object) -> None:
+            self._n_gpu = 4
+
+    assert arguments(Several, CONFIG, tmp_path).n_gpu == 1
 
 
 def test_where_adapters_go() -> None:
@@ -297,6 +335,7 @@ def test_where_adapters_go() -> None:
     [
         ({"longest": 5}, "have at most 5 tokens"),
         ({"learning_rate": float("nan")}, "learning_rate = nan"),
+        ({"warmup": -1}, "warmup = -1: must be at least 0"),
         ({"mode": "half"}, "mode = 'half': one of full, mlp"),
         ({"dropout": 1.0}, "dropout = 1.0"),
     ],

@@ -80,8 +80,8 @@ def run(options: Options) -> int:
         else:
             from curta.delegate.training.grpo import improve
 
-            told = hearing(progress, options.second_stage)
-            improve(model, tokenizer, examples, options.second_stage, out, on_report=told)
+            config = options.second_stage
+            improve(model, tokenizer, examples, config, out, on_report=hearing(progress, config))
     begun_with = options.second_stage.adapter or None
     loss = None if begun_with else Metrics(out).validation
     report = Report(options.out, options.model, begun_with, loss)

@@ -99,7 +99,7 @@ def gsm8k_example(row: Row, at: int) -> Example:
     reasoning, marker, value = str(row["answer"]).rpartition("####")
     if not marker:
         raise DroppedError("no final answer")
-    written = WORKED.sub(worked, reasoning.strip())
+    written = WORKED.sub(called, reasoning.strip())
     return example(row, written, plain(value), "gsm8k", at)
 
 
@@ -119,12 +119,15 @@ def example(row: Row, written: str, value: str, name: str, number: object) -> Ex
     return Example(question, answer, value, name, f"{name}/{number}")
 
 
-def worked(match: re.Match[str]) -> str:
-    """One annotation of GSM8K; the sum that is written out before it goes."""
+def called(match: re.Match[str]) -> str:
+    """The call of an annotation, without the sum and the result if they are written out, too."""
     call = checked(match["expression"], match["result"])
-    if match["behind"] is not None and number(match["behind"]) != number(call.text):
+    behind = match["behind"] or ""
+    if behind and number(behind) == number(call.text):
+        behind = ""
+    elif behind and match.re is WORKED:
         raise DroppedError("the number behind a calculation is another one")
-    return f"{before(match['said'] or '', match['expression'])}{call.said}"
+    return f"{before(match['said'] or '', match['expression'])}{call.said}{behind}"
 
 
 def before(said: str, expression: str) -> str:
@@ -149,7 +152,7 @@ def calc_x_example(row: Row, at: int) -> Example:
     result = RESULT.search(chain)
     if result is None:
         raise DroppedError("no final answer")
-    written = GADGET.sub(used, RESULT.sub("", chain))
+    written = GADGET.sub(called, RESULT.sub("", chain))
     written = re.sub(r"[ \t]*\n\s*", "\n", written).strip()
     name = str(row.get("source", "calc-x"))
     return example(row, written, plain(result["value"]), name, row.get("id", at))
@@ -181,18 +184,10 @@ def numbers(text: str) -> set[Fraction]:
     return {Fraction(number(found)) for found in re.findall(NUMBER, text)}
 
 
-def used(match: re.Match[str]) -> str:
-    """One use of Calc-X's calculator; its result may be written out once more behind it."""
-    call = checked(match["expression"], match["result"])
-    behind = match["behind"] or ""
-    again = behind and number(behind) == number(call.text)
-    return f"{before(match['said'] or '', match['expression'])}{call.said}{'' if again else behind}"
-
-
 def checked(expression: str, result: str) -> Call:
     """The call, if the calculator says what the annotation says."""
     try:
-        call = Call(CALCULATOR.evaluate(expression.strip()))
+        call = Call(*CALCULATOR.evaluate(expression.strip()))
     except CalculatorError as error:
         raise DroppedError(f"an expression that is no expression here: {error.brief}") from None
     if number(result) != number(call.text):
@@ -231,6 +226,7 @@ def read_rows(source: str) -> Iterator[Row]:
 def read_lines(path: Path) -> Iterator[Row]:
     """Objects, one in each line, or all of them in one list."""
     try:
+        # Not by splitlines, which also ends lines at characters that JSON lets stand in texts.
         text = path.read_text(encoding="utf-8")
         listed = text.lstrip()[:1] == "["
         yield from json.loads(text) if listed else map(json.loads, filter(None, text.split("\n")))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from statistics import median
 
@@ -27,41 +27,42 @@ def write_card(dataset: Dataset, folder: Path) -> None:
 
 def card(dataset: Dataset) -> str:
     """All of it as Markdown."""
-    mix = dataset.mix
-    found = leaks(dataset)
-    return "\n".join(
-        [
-            "# Questions with calls to a calculator",
-            "",
-            f"Made by curta with seed {mix.seed}: templates, whose numbers have {mix.digits[0]} to "
-            f"{mix.digits[1]} digits where the world does not say otherwise"
-            f"{', and annotated sets' if dataset.annotated else ''}.",
-            "",
-            *table(
-                ("part", "examples", "with calls", "calls", "templates", "characters, median"),
-                [summary(name, part) for name, part in dataset.parts.items()],
-            ),
-            "",
-            "## Categories",
-            "",
-            *table(("category", *dataset.parts), categories(dataset.parts)),
-            "",
-            "![Examples by category](categories.svg)",
-            "![Lengths of answers](lengths.svg)",
-            "",
-            "## Sources",
-            "",
-            *(f"* {line}" for line in sources(dataset)),
-            "",
-            "## Checks",
-            "",
-            "* Every expression was evaluated when it was written, or when it was read.",
-            "* Questions in two parts, or templates of the test that another part has: "
-            f"{len(found) or 'none'}. (`valid` has the templates of `train`.)",
-            *(f"* Left out: {count:,} times {why}." for why, count in dataset.dropped.items()),
-            "",
-        ]
-    )
+    mix, found = dataset.mix, leaks(dataset)
+    counted = {name: counts(part) for name, part in dataset.parts.items()}
+    categories = sorted(set().union(*counted.values()))
+    return f"""# Questions with calls to a calculator
+
+Made by curta with seed {mix.seed}: templates, whose numbers have {mix.digits[0]} to
+{mix.digits[1]} digits where the world does not say otherwise\
+{", and annotated sets" if dataset.annotated else ""}.
+
+{table(COLUMNS, [summary(name, part) for name, part in dataset.parts.items()])}
+
+## Categories
+
+{table(("category", *counted), [(c, *(f"{n[c]:,}" for n in counted.values())) for c in categories])}
+
+![Examples by category](categories.svg)
+![Lengths of answers](lengths.svg)
+
+## Sources
+
+* curta's own templates, under curta's licence
+{listed(f"{SOURCES.get(name, name)}: {n:,} examples" for name, n in dataset.annotated.items())}
+## Checks
+
+* Every expression was evaluated when it was written, or when it was read.
+* Questions in two parts, or templates of the test that another part has: {len(found) or "none"}.
+  (`valid` has the templates of `train`.)
+{listed(f"Left out: {count:,} times {why}." for why, count in dataset.dropped.items())}"""
+
+
+COLUMNS = ("part", "examples", "with calls", "calls", "templates", "characters, median")
+
+
+def listed(lines: Iterable[str]) -> str:
+    """Each of them below the other."""
+    return "".join(f"* {line}\n" for line in lines)
 
 
 def summary(name: str, part: Sequence[Example]) -> tuple[str, ...]:
@@ -76,22 +77,6 @@ def summary(name: str, part: Sequence[Example]) -> tuple[str, ...]:
         f"{len({one.template for one in part}):,}",
         f"{median(len(one.answer) for one in part):.0f}",
     )
-
-
-def categories(parts: Mapping[str, Sequence[Example]]) -> list[tuple[str, ...]]:
-    """Examples of each category in each part."""
-    counted = [counts(part) for part in parts.values()]
-    names = sorted(set().union(*counted))
-    return [(name, *(f"{one[name]:,}" for one in counted)) for name in names]
-
-
-def sources(dataset: Dataset) -> list[str]:
-    """Where the examples come from, with licences as far as they are known."""
-    named = [
-        f"{SOURCES.get(name, name)}: {count:,} examples"
-        for name, count in dataset.annotated.items()
-    ]
-    return ["curta's own templates, under curta's licence", *named]
 
 
 def plot(parts: Mapping[str, Sequence[Example]], folder: Path) -> None:

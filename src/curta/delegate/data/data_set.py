@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from curta.delegate.data import mistakes
+from curta.delegate.data.annotated import read_lines
 from curta.delegate.data.example import Example
 from curta.delegate.data.templates import Template, composed, example, templates
 from curta.delegate.data.templates import mistakes as templates_of_mistakes
@@ -214,22 +215,14 @@ def row(one: Example) -> dict[str, Any]:
 def read(file: Path) -> list[Example]:
     """What `write` wrote."""
     try:
-        # Not by splitlines, which also ends lines at characters that JSON lets stand in texts.
-        lines = file.read_text(encoding="utf-8").split("\n")
-        rows = [json.loads(line) for line in lines if line]
         return [
             Example(
-                each["messages"][0]["content"],
-                each["messages"][1]["content"],
-                each["value"],
-                each["category"],
-                each["template"],
+                *(message["content"] for message in each["messages"]),
+                *(each[name] for name in ("value", "category", "template")),
             )
-            for each in rows
+            for each in read_lines(file)
         ]
-    except OSError as error:
-        raise DataError(f"{file}: {error.strerror}") from error
-    except (ValueError, LookupError, TypeError) as error:
+    except (LookupError, TypeError) as error:
         raise DataError(f"{file}: not a part of a data set ({error})") from error
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import inspect
 import random
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
 from curta.delegate.calculator import Calculator, Result
 from curta.delegate.data.example import PROTOCOL
+from curta.delegate.data.wording import facts
 
 Choice = TypeVar("Choice")
 
@@ -27,27 +29,16 @@ class HalfError(Exception):
     """What was drawn would have to be rounded at a half, which is a matter of convention."""
 
 
-@dataclass(frozen=True)
-class Call:
+class Call(Result):
     """A calculation; in text it is its result."""
 
-    result: Result
-
-    @property
-    def text(self) -> str:
-        """The result alone, for what follows."""
-        return self.result.text
-
     def __str__(self) -> str:
-        return self.result.text
+        return self.text
 
     @property
     def said(self) -> str:
         """The call with its result behind it, as an answer makes it."""
-        return (
-            f"{PROTOCOL.open} {self.result.expression}{PROTOCOL.close}"
-            f"{PROTOCOL.answered(self.result.text)}"
-        )
+        return f"{PROTOCOL.open} {self.expression}{PROTOCOL.close}{PROTOCOL.answered(self.text)}"
 
 
 @dataclass(frozen=True)
@@ -97,7 +88,7 @@ class Draw:
 
     def calc(self, expression: str) -> Call:
         """A calculation, which has to have a result."""
-        return Call(CALCULATOR.evaluate(expression))
+        return Call(*CALCULATOR.evaluate(expression))
 
     def rounded(self, expression: str, places: int = 2) -> Call:
         """A calculation that is rounded; not at a half, which people round upwards."""
@@ -105,3 +96,55 @@ class Draw:
         if isinstance(doubled, int) and doubled % 2:
             raise HalfError
         return self.calc(f"round({expression}, {places})")
+
+    def added(self, numbers: Iterable[int]) -> Call:
+        """What was counted, added up."""
+        return self.calc(" + ".join(map(str, numbers)))
+
+    def several(self) -> int:
+        """So many that the plural is right."""
+        return max(2, self.number())
+
+    def few(self) -> int:
+        """A number as short stories have them: mostly of one or two digits, above 1."""
+        ranges = ((2, 12), (3, 99), (3, 99))
+        return self.choose(*(self.between(*each) for each in ranges), self.several())
+
+    def price(self, low: int, high: int) -> str:
+        """What something costs, as prices often end."""
+        cents = self.choose("00", "50", "99", "25", "75", "40", f"{self.between(1, 98):02d}")
+        return f"{self.between(low, high)}.{cents}"
+
+    def amount(self, low: int, high: int) -> str:
+        """An amount of money with two decimals."""
+        return f"{self.between(low * 100, high * 100) / 100:.2f}"
+
+    def parts(self, minutes: Call) -> tuple[Call, Call, str]:
+        """Minutes in full hours, the minutes that are over, and both as they are read off a
+        clock.
+        """
+        hours, over = self.calc(f"{minutes} // 60"), self.calc(f"{minutes} % 60")
+        return hours, over, f"{hours}:{int(over.text):02}"
+
+    def asked(self, question: str) -> str:
+        """A question as it is, or with a word before or behind it."""
+        before = self.choose(
+            "", "", "", "Hi! ", "Hello. ", "A quick question. ", "Please help me. "
+        )
+        after = self.choose("", "", "", " Thank you!", " Thanks.", " A short answer will do.")
+        return f"{before}{question}{after}" if question[-1] in "?." else question
+
+    def phrase(self) -> str:
+        """A few words that make some sense."""
+        lists = facts()
+        words = (lists.SUBJECTS, lists.VERBS, lists.OBJECTS, lists.ENDINGS)
+        subject, verb, thing, ending = (self.choose(*among) for among in words)
+        return f"{subject} {verb} {thing}{ending}"
+
+    def short_phrase(self) -> str:
+        """Two to five words in a row, without an order."""
+        return " ".join(self.some(facts().WORDS, self.between(2, 5)))
+
+
+DRAWING = [name for name, _ in inspect.getmembers(Draw, inspect.isfunction) if name[0] != "_"]
+"""What templates draw with."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import combinations
+from statistics import median_high
 from typing import Any
 
 from curta.delegate.calculator import Calculator
@@ -66,7 +66,11 @@ class Agreement:
 
 
 class Figures:
-    """All of them; what is judged is judged once."""
+    """All of them; what is judged is judged once.
+
+    judged:    the answers of each system, in the order of the questions
+    computing: the suites whose questions have right answers
+    """
 
     def __init__(
         self,
@@ -76,33 +80,20 @@ class Figures:
     ) -> None:
         self.systems = systems
         self.questions = questions
-        self.answers = answers
         self.suites = tuple(dict.fromkeys(one.suite for one in questions))
-
-    @cached_property
-    def judged(self) -> dict[str, list[Judged]]:
-        """The answers of each system, in the order of the questions."""
-        return {
+        self.computing = tuple(suite for suite in self.suites if suite != NEGATIVES)
+        self.judged = {
             system.name: [
                 Judged(one, given, verdict(one, given))
-                for one in self.questions
-                if (given := self.answers.get((system.name, one.name))) is not None
+                for one in questions
+                if (given := answers.get((system.name, one.name))) is not None
             ]
-            for system in self.systems
+            for system in systems
         }
 
-    @property
-    def computing(self) -> tuple[str, ...]:
-        """The suites whose questions have right answers."""
-        return tuple(suite for suite in self.suites if suite != NEGATIVES)
-
-    def of(self, system: str, suite: str | None = None) -> list[Judged]:
-        """The answers of a system to the questions of a suite, or to all that have an answer."""
-        return [
-            one
-            for one in self.judged[system]
-            if (one.question.suite == suite if suite else one.question.value is not None)
-        ]
+    def of(self, system: str, suite: str) -> list[Judged]:
+        """The answers of a system to the questions of a suite."""
+        return [one for one in self.judged[system] if one.question.suite == suite]
 
     def accuracy(self, system: str, suite: str) -> Share:
         """Right answers."""
@@ -128,64 +119,49 @@ class Figures:
         """What the answers are."""
         return Counter(one.verdict.kind for one in self.of(system, suite))
 
-    def format(self, system: str) -> Share:
-        """Answers that ended, said at last what the answer is, and left no call without result."""
-        return share(
-            one.answer.ended
-            and bool(STATED.search(one.answer.text))
-            and not malformed(one.question, one.answer)
-            for one in self.of(system)
-        )
-
-    def calling(self, system: str) -> Share:
-        """Answers with a call, where there is something to compute that has a result."""
-        return share(
-            bool(one.answer.calls) for one in self.of(system) if one.question.suite != MISTAKES
-        )
-
-    def valid(self, system: str) -> Share:
-        """Calls with a result, or with the error that is the right answer, of all begun."""
-        return share(
-            not call.failed(one.question.value)
-            for one in self.judged[system]
-            for call in one.answer.calls
-        )
-
-    def false_calls(self, system: str, *, with_digits: bool = False) -> Share:
-        """Answers with a call, where there is nothing to compute, or not although there are digits.
-
-        Where a question has no digits at all, it takes little not to call.
-        """
-        return share(
-            bool(one.answer.calls)
-            for one in self.of(system, NEGATIVES)
-            if one.question.digits is not None or not with_digits
-        )
-
     def shares(self, system: str) -> dict[str, Share]:
-        """What is counted of every system beside its right answers."""
+        """What is counted of every system beside its right answers.
+
+        format:      answers that ended, said at last what the answer is, and left no call without
+                     result
+        calling:     answers with a call, where there is something to compute that has a result
+        valid_calls: calls with a result, or with the error that is the right answer, of all begun
+        false_calls: answers with a call, where there is nothing to compute; with digits: although
+                     there are numbers, since it takes little not to call where there are none
+        """
+        every, idle = self.judged[system], self.of(system, NEGATIVES)
+        computing = [one for one in every if one.question.value is not None]
         return {
-            "format": self.format(system),
-            "calling": self.calling(system),
-            "valid_calls": self.valid(system),
-            "false_calls": self.false_calls(system),
-            "false_calls_with_digits": self.false_calls(system, with_digits=True),
+            "format": share(
+                one.answer.ended
+                and bool(STATED.search(one.answer.text))
+                and not malformed(one.question, one.answer)
+                for one in computing
+            ),
+            "calling": share(
+                bool(one.answer.calls) for one in computing if one.question.suite != MISTAKES
+            ),
+            "valid_calls": share(
+                not call.failed(one.question.value) for one in every for call in one.answer.calls
+            ),
+            "false_calls": share(bool(one.answer.calls) for one in idle),
+            "false_calls_with_digits": share(
+                bool(one.answer.calls) for one in idle if one.question.digits is not None
+            ),
         }
+
+    def generated(self, system: str) -> list[Answer]:
+        """The answers that were not taken over from another system."""
+        return [one.answer for one in self.judged[system] if one.answer.source is None]
 
     def microseconds(self, system: str) -> float | None:
         """What a call takes to be evaluated, the median."""
-        taken = sorted(
-            call.microseconds
-            for one in self.judged[system]
-            if one.answer.source is None
-            for call in one.answer.calls
-            if call.closed
-        )
-        return taken[len(taken) // 2] if taken else None
+        calls = [call for one in self.generated(system) for call in one.calls if call.closed]
+        return median_high(call.microseconds for call in calls) if calls else None
 
     def speed(self, system: str) -> float | None:
         """Tokens a second, of the answers that were generated."""
-        generated = [one.answer for one in self.judged[system] if one.answer.source is None]
+        generated = self.generated(system)
         seconds = sum(one.seconds for one in generated)
         return sum(one.tokens for one in generated) / seconds if seconds else None
 
@@ -214,14 +190,12 @@ class Figures:
 
     def agreement(self, system: System, source: System) -> Agreement:
         """One backend beside the first."""
-        expressions = dict.fromkeys(
-            call.expression
-            for one in self.judged[source.name]
-            for call in one.answer.calls
-            if call.closed
-        )
+        closed = [c for one in self.judged[source.name] for c in one.answer.calls if c.closed]
         mine, theirs = (Calculator(one.backend or "exact") for one in (system, source))
-        said = [(each, injected(mine, each), injected(theirs, each)) for each in expressions]
+        said = [
+            (each, injected(mine, each), injected(theirs, each))
+            for each in dict.fromkeys(call.expression for call in closed)
+        ]
         other = next((one for one in said if one[1] != one[2]), None)
         return Agreement(
             system.name,

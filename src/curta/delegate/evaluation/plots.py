@@ -22,6 +22,8 @@ KIND_COLOURS = {
     "unneeded call": "#b84fa0",
 }
 
+LINE: Any = {"marker": "o", "markersize": 4, "linewidth": 1.4, "elinewidth": 1, "capsize": 2}
+
 Groups = Mapping[str, Mapping[Any, Share]]
 """Shares by group, for each system."""
 
@@ -34,7 +36,12 @@ def by_digits(suites: Mapping[str, Groups]) -> str:
         for axes, (suite, groups) in zip(panels, shown.items(), strict=True):
             for number, (system, shares) in enumerate(groups.items()):
                 offset = 0.12 * (number - (len(groups) - 1) / 2)
-                line(axes, system, shares, offset, COLOURS[number % len(COLOURS)])
+                values = np.array([one.value for one in shares.values()])
+                low, high = np.array([one.interval for one in shares.values()]).T
+                reach = np.maximum(0, [values - low, high - values])
+                colour = COLOURS[number % len(COLOURS)]
+                places = np.array(list(shares)) + offset
+                axes.errorbar(places, values, reach, label=system, color=colour, **LINE)
             axes.set_title(suite, fontsize=9)
             axes.set_ylim(-0.03, 1.03)
             axes.set_xlabel("digits of the longest number in the question")
@@ -49,24 +56,6 @@ def by_digits(suites: Mapping[str, Groups]) -> str:
 def has_lengths(groups: Groups) -> bool:
     """Whether there is more than one, so that there is something to see."""
     return any(len(shares) > 1 for shares in groups.values())
-
-
-def line(axes: Axes, label: str, shares: Mapping[Any, Share], offset: float, colour: str) -> None:
-    """Shares with their intervals."""
-    values = np.array([one.value for one in shares.values()])
-    low, high = np.array([one.interval for one in shares.values()]).T
-    axes.errorbar(
-        np.array(list(shares)) + offset,
-        values,
-        yerr=np.maximum(0, [values - low, high - values]),
-        label=label,
-        color=colour,
-        marker="o",
-        markersize=4,
-        linewidth=1.4,
-        elinewidth=1,
-        capsize=2,
-    )
 
 
 def kinds(rows: Sequence[tuple[str, Mapping[str, int]]]) -> str:

@@ -18,17 +18,7 @@ from curta.delegate.evaluation.running import Answers
 from curta.delegate.evaluation.suites import NEGATIVES, Question
 from curta.delegate.evaluation.systems import System
 from curta.delegate.evaluation.taxonomy import WRONG
-from curta.pages.html import (
-    Html,
-    details,
-    figure,
-    heading,
-    note,
-    page,
-    section,
-    table,
-    text,
-)
+from curta.pages.html import Html, details, figure, heading, note, page, section, table, text
 
 EXAMPLES = 3
 """Of each kind, for each system."""
@@ -79,6 +69,11 @@ def report(figures: Figures, config: Config) -> str:
     )
 
 
+def noted(head: Sequence[object], rows: Sequence[Sequence[object]], words: str) -> Html:
+    """A table, and how its figures came to be; nothing of nothing."""
+    return Html(table(head, rows) + note(words)) if rows else Html("")
+
+
 def systems(figures: Figures) -> Html:
     """Who they are."""
     rows = [
@@ -87,19 +82,13 @@ def systems(figures: Figures) -> Html:
             one.model.rstrip("/").rpartition("/")[2],
             one.origin or MISSING,
             one.adapter.rstrip("/").rpartition("/")[2] if one.adapter else "none",
-            calls(one),
+            ", ".join(filter(None, (one.format, f"answered by {one.backend}")))
+            if one.backend
+            else "not intercepted",
         )
         for one in figures.systems
     ]
     return table(("system", "model", "weights", "adapter", "calls"), rows)
-
-
-def calls(system: System) -> str:
-    """How it writes them, if that was said, and what computes them."""
-    if system.backend is None:
-        return "not intercepted"
-    answered = f"answered by {system.backend}"
-    return f"{system.format}, {answered}" if system.format else answered
 
 
 def accuracy(figures: Figures) -> Html:
@@ -108,26 +97,21 @@ def accuracy(figures: Figures) -> Html:
         (one.name, *(percent(figures.accuracy(one.name, suite)) for suite in figures.computing))
         for one in figures.systems
     ]
-    return Html(
-        table(("right answers", *figures.computing), rows)
-        + note(
-            "The final answer (behind “The answer is” or ####, or else the last number) has to be "
-            "the wanted one: the same words or the same number. A number may be rounded correctly "
-            f"to fewer decimals than the wanted one has, at least {FEWEST_DECIMALS} and with as "
-            f"many digits that count. Where the wanted one has {PRINTED_DECIMALS} decimals or "
-            "more, so that it may be rounded itself, a number with as many or more decimals is "
-            "right, too, if it is that one when it is rounded. Intervals are Wilson's, 95%."
-        )
+    return noted(
+        ("right answers", *figures.computing),
+        rows,
+        "The final answer (behind “The answer is” or ####, or else the last number) has to be "
+        "the wanted one: the same words or the same number. A number may be rounded correctly "
+        f"to fewer decimals than the wanted one has, at least {FEWEST_DECIMALS} and with as "
+        f"many digits that count. Where the wanted one has {PRINTED_DECIMALS} decimals or "
+        "more, so that it may be rounded itself, a number with as many or more decimals is "
+        "right, too, if it is that one when it is rounded. Intervals are Wilson's, 95%.",
     )
 
 
 def digits(figures: Figures) -> Html:
     """By length of numbers."""
     groups = grouped(figures, lambda question: question.digits)
-    tables = [
-        details(f"{suite} by digits, in numbers", group_table("digits", groups[suite]))
-        for suite in groups
-    ]
     caption = "Right answers by length of numbers, with Wilson's 95% intervals."
     differing = [
         suite
@@ -139,18 +123,14 @@ def digits(figures: Figures) -> Html:
             f" In {' and '.join(differing)}, some lengths lack kinds of questions that others "
             "have: what differs there is not the length alone."
         )
-    return Html(figure(plots.by_digits(groups), caption) + "\n".join(tables))
+    picture = figure(plots.by_digits(groups), caption)
+    return Html(picture + group_tables(groups, "digits", "digits, in numbers"))
 
 
 def categories(figures: Figures) -> Html:
     """By kind of question."""
     groups = grouped(figures, lambda question: question.category)
-    return Html(
-        "\n".join(
-            details(f"{suite} by kind of question", group_table("kind", groups[suite]))
-            for suite in groups
-        )
-    )
+    return group_tables(groups, "kind", "kind of question")
 
 
 def grouped(figures: Figures, group: Callable[[Question], Any]) -> dict[str, plots.Groups]:
@@ -161,11 +141,16 @@ def grouped(figures: Figures, group: Callable[[Question], Any]) -> dict[str, plo
     }
 
 
-def group_table(name: str, groups: plots.Groups) -> Html:
-    """Groups below each other, systems side by side."""
-    every = sorted(set().union(*groups.values()))
-    rows = [(group, *(percent(shares.get(group)) for shares in groups.values())) for group in every]
-    return table((name, *groups), rows)
+def group_tables(suites: dict[str, plots.Groups], name: str, what: str) -> Html:
+    """Groups below each other, systems side by side; to be opened for each suite."""
+    tables = []
+    for suite, systems in suites.items():
+        rows = [
+            (group, *(percent(shares.get(group)) for shares in systems.values()))
+            for group in sorted(set().union(*systems.values()))
+        ]
+        tables.append(details(f"{suite} by {what}", table((name, *systems), rows)))
+    return Html("\n".join(tables))
 
 
 def kinds(figures: Figures) -> Html:
@@ -208,25 +193,17 @@ def writing(figures: Figures) -> Html:
             )
         )
     head = (
-        "system",
-        "format kept",
-        "answers with calls",
-        "valid calls",
-        "false calls",
-        "false calls, digits in the question",
-        "tokens/s",
-        "µs a call, median",
-    )
-    return Html(
-        table(head, rows)
-        + note(
-            "Format kept: the answer ended, states “The answer is”, and left no call without a "
-            "result. Valid: calls with a result, of all begun. A call whose error is the right "
-            "answer counts as one with a result. False: answers with a call to "
-            "questions with nothing to compute; and to those of them only in which there are "
-            "digits. Tokens/s: whole batches, results of calls "
-            "among the tokens; only what was generated."
-        )
+        "system", "format kept", "answers with calls", "valid calls", "false calls",
+        "false calls, digits in the question", "tokens/s", "µs a call, median",
+    )  # fmt: skip
+    return noted(
+        head,
+        rows,
+        "Format kept: the answer ended, states “The answer is”, and left no call without a "
+        "result. Valid: calls with a result, of all begun. A call whose error is the right "
+        "answer counts as one with a result. False: answers with a call to questions with "
+        "nothing to compute; and to those of them only in which there are digits. Tokens/s: whole "
+        "batches, results of calls among the tokens; only what was generated.",
     )
 
 
@@ -236,22 +213,16 @@ def differences(figures: Figures) -> Html:
         (
             one.suite,
             f"{one.first} − {one.second}",
-            Html(
-                f"<span class=together>{100 * one.difference:+.1f} <span class=interval>"
-                f"[{100 * one.interval[0]:+.1f}, {100 * one.interval[1]:+.1f}]</span></span>"
-            ),
+            with_interval(f"{100 * one.difference:+.1f}", one.interval, "+.1f"),
             f"{one.p:.4f}" if one.p >= 1e-4 else f"{one.p:.1e}",
         )
         for one in figures.comparisons()
     ]
-    if not rows:
-        return Html("")
-    return Html(
-        table(("suite", "systems", "percentage points [95%]", "McNemar's p"), rows)
-        + note(
-            "Both answered the same questions: the interval is by bootstrap over questions, p by "
-            "McNemar's exact test, not corrected for the number of comparisons."
-        )
+    return noted(
+        ("suite", "systems", "percentage points [95%]", "McNemar's p"),
+        rows,
+        "Both answered the same questions: the interval is by bootstrap over questions, p by "
+        "McNemar's exact test, not corrected for the number of comparisons.",
     )
 
 
@@ -266,37 +237,28 @@ def backends(figures: Figures) -> Html:
         )
         for one in figures.agreements()
     ]
-    if not rows:
-        return Html("")
-    head = ("systems", "expressions with the same result", "answers taken over", "differs")
-    return Html(
-        table(head, rows)
-        + note(
-            "An answer is taken over if the backend, asked for every call in it, gives the same "
-            "text to put behind: greedy decoding then goes on with the same tokens. All other "
-            "answers were generated again. So accuracies agree by construction where answers "
-            "were taken over, and speed is of the generated ones only."
-        )
+    return noted(
+        ("systems", "expressions with the same result", "answers taken over", "differs"),
+        rows,
+        "An answer is taken over if the backend, asked for every call in it, gives the same "
+        "text to put behind: greedy decoding then goes on with the same tokens. All other "
+        "answers were generated again. So accuracies agree by construction where answers "
+        "were taken over, and speed is of the generated ones only.",
     )
 
 
 def examples(figures: Figures) -> list[Html]:
-    """Some of each kind for each system."""
+    """Some of each kind for each system, from the first to the last."""
     parts: list[Html] = []
     for kind in (*WRONG, "right"):
-        shown = [
-            details(f"{system}, {len(found):,}", *map(example, spread(found)))
-            for system, all_of in figures.judged.items()
-            if (found := [one for one in all_of if one.verdict.kind == kind])
-        ]
+        shown = []
+        for system, judged in figures.judged.items():
+            found = [one for one in judged if one.verdict.kind == kind]
+            some = found[:: max(1, len(found) // EXAMPLES)][:EXAMPLES]
+            if found:
+                shown.append(details(f"{system}, {len(found):,}", *map(example, some)))
         parts += [heading(kind), *shown] if shown else []
     return parts
-
-
-def spread(found: Sequence[Judged]) -> list[Judged]:
-    """A few, from the beginning to the end."""
-    count = min(EXAMPLES, len(found))
-    return [found[number * len(found) // count] for number in range(count)]
 
 
 def example(one: Judged) -> Html:
@@ -323,11 +285,13 @@ def percent(one: Share | None) -> Html:
     """A share with its interval."""
     if one is None or not one.count:
         return Html(MISSING)
-    low, high = one.interval
-    return Html(
-        f"<span class=together>{100 * one.value:.1f}% "
-        f"<span class=interval>[{100 * low:.1f}, {100 * high:.1f}]</span></span>"
-    )
+    return with_interval(f"{100 * one.value:.1f}%", one.interval, ".1f")
+
+
+def with_interval(value: str, interval: tuple[float, float], form: str) -> Html:
+    """A figure that is followed by its interval, in hundredths."""
+    low, high = (f"{100 * end:{form}}" for end in interval)
+    return Html(f"<span class=together>{value} <span class=interval>[{low}, {high}]</span></span>")
 
 
 def plain(figures: Figures) -> str:

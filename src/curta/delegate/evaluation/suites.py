@@ -13,10 +13,9 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from curta.delegate.data import data_set, mistakes
-from curta.delegate.data.annotated import plain, read_lines
+from curta.delegate.data.annotated import Row, plain, read_lines
 from curta.delegate.data.example import Example
 from curta.delegate.data.templates import Template, example, templates
 from curta.errors import DataError
@@ -42,11 +41,6 @@ TRIES = 500
 """Draws from a template for a question of one length until it is said to have no more."""
 
 WRITTEN_NUMBER = re.compile(r"[0-9]+(?:,[0-9]{3})*(?:\.[0-9]+)?")
-
-WHERE = {
-    GSM8K: "the file test.jsonl of GSM8K is at https://github.com/openai/grade-school-math",
-    SVAMP: "the file SVAMP.json is at https://github.com/arkilpatel/SVAMP",
-}
 
 
 @dataclass(frozen=True)
@@ -99,18 +93,13 @@ def questions(suites: Sequence[str], sources: Sources) -> list[Question]:
     for name, value, least in (("count", sources.count, 1), ("negatives", sources.negatives, 0)):
         if value is not None and value < least:
             raise DataError(f"--{name} {value}: must be at least {least}")
+    drawn_by = {TEMPLATES: of_templates, TRAINED: of_trained_kinds}
     found: list[Question] = []
     for suite in dict.fromkeys(suites):
-        if suite == TEMPLATES:
-            found += of_templates(sources)
-        elif suite == TRAINED:
-            found += of_trained_kinds(sources)
-        elif suite in (GSM8K, SVAMP):
-            file: Path | None = getattr(sources, suite)
-            if file is None:
-                raise DataError(f"--suite {suite}: give its file with --{suite}; {WHERE[suite]}")
-            read = from_gsm8k if suite == GSM8K else from_svamp
-            found += some(read(file), sources.count, sources.seed)
+        if suite in drawn_by:
+            found += drawn_by[suite](sources)
+        elif suite in PUBLISHED:
+            found += some(published(suite, sources), sources.count, sources.seed)
         else:
             raise DataError(f"--suite {suite}: there are {', '.join(SUITES)}")
     return found
@@ -125,24 +114,19 @@ def of_templates(sources: Sources) -> list[Question]:
     if sources.data is None or anew:
         lengths = sources.digits or DIGITS
         return fresh(lengths, count or DRAWN, negatives=negatives or 0, seed=sources.seed)
-    every = from_folder(sources.data)
+    file = sources.data / "test.jsonl"
+    if not file.is_file():
+        raise DataError(
+            f"--data {sources.data}: there is no test.jsonl in it; make it with curta delegate "
+            f"data --out {sources.data}, or leave --data out to draw fresh questions"
+        )
+    every = of_examples(data_set.read(file))
     most = {TEMPLATES: count, MISTAKES: count, NEGATIVES: negatives}
     return [
         one
         for suite in most
         for one in some([one for one in every if one.suite == suite], most[suite], sources.seed)
     ]
-
-
-def from_folder(folder: Path) -> list[Question]:
-    """The test part of a folder made by `curta delegate data`."""
-    file = folder / "test.jsonl"
-    if not file.is_file():
-        raise DataError(
-            f"--data {folder}: there is no test.jsonl in it; make it with curta delegate data "
-            f"--out {folder}, or leave --data out to draw fresh questions"
-        )
-    return of_examples(data_set.read(file))
 
 
 def of_examples(examples: Iterable[Example]) -> list[Question]:
@@ -204,18 +188,17 @@ def drawn(
     for length, alike in itertools.groupby(lengths):
         able = list(among)
         for _ in alike:
-            one = None
-            while one is None:
-                if not able:
-                    raise DataError(
-                        "there are not so many different questions: lower --count or --negatives"
-                        + (f", or leave {length} out of --digits" if length else "")
-                    )
+            while able:
                 template = chosen.choice(able)
-                one = of_length(template, length, seed, numbers, seen)
-                if one is None:
-                    able.remove(template)
-            yield one
+                if one := of_length(template, length, seed, numbers, seen):
+                    yield one
+                    break
+                able.remove(template)
+            else:
+                raise DataError(
+                    "there are not so many different questions: lower --count or --negatives"
+                    + (f", or leave {length} out of --digits" if length else "")
+                )
 
 
 def of_length(
@@ -230,36 +213,49 @@ def of_length(
     return None
 
 
-def from_gsm8k(file: Path) -> list[Question]:
-    """GSM8K's JSON lines; categories are the numbers of annotated calculations."""
+def published(suite: str, sources: Sources) -> list[Question]:
+    """The questions of a file."""
+    file: Path | None = getattr(sources, suite)
+    where, read = PUBLISHED[suite]
+    if file is None:
+        raise DataError(f"--suite {suite}: give its file with --{suite}; {where}")
+    if not file.is_file():
+        raise DataError(f"--{suite} {file}: there is no such file; {where}")
     found = []
-    for at, row in enumerate(rows(file, GSM8K)):
+    for at, row in enumerate(read_lines(file)):
         try:
-            reasoning, marker, value = str(row["answer"]).rpartition("####")
-            text = str(row["question"]).strip()
-        except (LookupError, TypeError):
-            marker = ""
-        if not marker:
-            raise DataError(f"--gsm8k {file}: row {at + 1} is none of GSM8K")
-        steps = reasoning.count("<<")
-        category = f"{steps} calculation{'s' if steps != 1 else ''}"
-        found.append(Question(f"{GSM8K}/{at}", GSM8K, text, plain(value), category))
-    return found
-
-
-def from_svamp(file: Path) -> list[Question]:
-    """SVAMP's JSON; categories are the kinds of calculation that it names."""
-    found = []
-    for at, row in enumerate(rows(file, SVAMP)):
-        try:
-            body, question = str(row["Body"]).strip(), str(row["Question"]).strip()
-            value, category = float(row["Answer"]), str(row["Type"])
+            text, value, category = read(row)
         except (LookupError, TypeError, ValueError):
-            raise DataError(f"--svamp {file}: row {at + 1} is none of SVAMP") from None
-        written = f"{value:.0f}" if value.is_integer() else repr(value)
-        category = category.removeprefix("Common-").replace("Divison", "Division").lower()
-        found.append(Question(f"{SVAMP}/{at}", SVAMP, joined(body, question), written, category))
+            reason = f"row {at + 1} is none of {suite.upper()}"
+            raise DataError(f"--{suite} {file}: {reason}") from None
+        found.append(Question(f"{suite}/{at}", suite, text, value, category))
     return found
+
+
+def from_gsm8k(row: Row) -> tuple[str, str, str]:
+    """Question, answer and category of a row: the number of its annotated calculations."""
+    reasoning, value = str(row["answer"]).rsplit("####", 1)
+    steps = reasoning.count("<<")
+    category = f"{steps} calculation{'s' if steps != 1 else ''}"
+    return str(row["question"]).strip(), plain(value), category
+
+
+def from_svamp(row: Row) -> tuple[str, str, str]:
+    """The same; the category is the kind of calculation that it names."""
+    value, category = float(row["Answer"]), str(row["Type"])
+    text = joined(str(row["Body"]).strip(), str(row["Question"]).strip())
+    written = f"{value:.0f}" if value.is_integer() else repr(value)
+    return text, written, category.removeprefix("Common-").replace("Divison", "Division").lower()
+
+
+PUBLISHED = {
+    GSM8K: (
+        "the file test.jsonl of GSM8K is at https://github.com/openai/grade-school-math",
+        from_gsm8k,
+    ),
+    SVAMP: ("the file SVAMP.json is at https://github.com/arkilpatel/SVAMP", from_svamp),
+}
+"""Where their files are, and what their rows say."""
 
 
 def joined(body: str, question: str) -> str:
@@ -267,13 +263,6 @@ def joined(body: str, question: str) -> str:
     if body and body[-1] not in ".,?!":
         body += "," if re.search(r"(?:^|[.] )If [^.]*$", body) else "."
     return f"{body} {question}".strip()
-
-
-def rows(file: Path, suite: str) -> Iterator[dict[str, Any]]:
-    """What is in a file, or where to get it."""
-    if not file.is_file():
-        raise DataError(f"--{suite} {file}: there is no such file; {WHERE[suite]}")
-    yield from map(dict, read_lines(file))
 
 
 def some(questions: Sequence[Question], count: int | None, seed: int) -> list[Question]:

@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 from torch import nn
+from transformers.pytorch_utils import Conv1D
 
 from curta.delegate.markers import Markers, trained_rows
 from curta.delegate.models import without_renaming
@@ -29,7 +30,7 @@ def with_adapter(model: Any, config: TrainingConfig, markers: Markers | None = N
         lora_dropout=config.dropout,
         target_modules=targets(model, config),
         task_type="CAUSAL_LM",
-        fan_in_fan_out=any(is_transposed(one) for one in model.modules()),
+        fan_in_fan_out=any(isinstance(one, Conv1D) for one in model.modules()),
         trainable_token_indices=trained_rows(model, markers or Markers()),
     )
     with without_renaming():
@@ -46,30 +47,19 @@ def in_precision(model: Any, precision: Precision) -> Any:
 
 def targets(model: nn.Module, config: TrainingConfig) -> list[str]:
     """The names of the layers that get one: linear ones of the last blocks."""
-    found = []
-    linear = [(name, m) for name, m in model.named_modules() if is_linear(m)]
-    blocks = {int(match["number"]) for name, _ in linear if (match := BLOCK.search(f".{name}."))}
-    first = max(blocks, default=0) + 1 - config.last_blocks if config.last_blocks else 0
-    for name, _ in linear:
-        match = BLOCK.search(f".{name}.")
-        if match is None or int(match["number"]) < first:
-            continue
-        if config.mode == "mlp" and OTHER_MIXERS.search(name):
-            continue
-        found.append(name)
+    blocks = {
+        name: int(match["number"])
+        for name, module in model.named_modules()
+        if isinstance(module, nn.Linear | Conv1D)
+        if (match := BLOCK.search(f".{name}."))
+    }
+    first = max(blocks.values(), default=0) + 1 - config.last_blocks if config.last_blocks else 0
+    found = [name for name, number in blocks.items() if number >= first]
+    if config.mode == "mlp":
+        found = [name for name in found if not OTHER_MIXERS.search(name)]
     if not found:
         raise DataError(
             f"mode = {config.mode}, last_blocks = {config.last_blocks}: the model has no linear "
             "layers there"
         )
     return found
-
-
-def is_linear(module: nn.Module) -> bool:
-    """PyTorch's, or the transposed one of GPT-2."""
-    return isinstance(module, nn.Linear) or is_transposed(module)
-
-
-def is_transposed(module: nn.Module) -> bool:
-    """The linear layer of GPT-2, whose weights are the other way round."""
-    return type(module).__name__ == "Conv1D"

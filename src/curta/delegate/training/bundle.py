@@ -14,10 +14,10 @@ import argparse
 import hashlib
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
-import torch
 from safetensors.torch import load_file, save_file
 
 from curta.delegate import models
@@ -29,6 +29,8 @@ from curta.delegate.markers import Markers, write_markers
 from curta.delegate.options import SMOLLM2
 from curta.delegate.training.config import TrainingConfig
 from curta.delegate.training.run_folder import Metrics
+from curta.delegate.training.trainer import last_checkpoint, step_of
+from curta.errors import DataError
 
 MIX = Mix(
     train=240_000, valid=400, test=400, negatives=0.25, arithmetic=0.06, composed=0.45,
@@ -71,75 +73,57 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def write(run: Path, place: Path) -> None:
     """The adapter of a run, in half precision, and what it needs to be loaded."""
-    if not (run / WEIGHTS).is_file():
-        save_checkpoint(run)
+    trained = reached(run)
     place.mkdir(parents=True, exist_ok=True)
-    half = {name: one.bfloat16() for name, one in load_file(run / WEIGHTS).items()}
+    half = {name: one.bfloat16() for name, one in load_file(trained / WEIGHTS).items()}
     save_file(half, place / WEIGHTS, metadata={"format": "pt"})
     (place / WEIGHTS).chmod(0o644)  # it is written for its owner only
-    settings = json.loads((run / "adapter_config.json").read_text("utf-8"))
+    settings = json.loads((trained / "adapter_config.json").read_text("utf-8"))
     settings["lora_alpha"] *= STRENGTH
     settings["target_modules"] = sorted(settings["target_modules"])
     (place / "adapter_config.json").write_text(f"{json.dumps(settings, indent=1)}\n", "utf-8")
     write_markers(Markers(CONFIG.protocol), place)
 
 
-def save_checkpoint(run: Path) -> None:
-    """The adapter as it was at the last checkpoint."""
-    from peft import set_peft_model_state_dict
-
-    from curta.delegate.training.adapter import with_adapter
-
-    adapted = with_adapter(models.load(SMOLLM2, device="cpu")[0].float(), CONFIG)
-    held = torch.load(run / "checkpoint.pt", weights_only=True)
-    set_peft_model_state_dict(adapted, held["adapter"])
-    adapted.save_pretrained(run, save_embedding_layers=False)
+def reached(run: Path) -> Path:
+    """The last checkpoint of a run, which is the adapter, too; of a finished one it is its end."""
+    if (found := last_checkpoint(run)) is None:
+        raise DataError(f"{run} has no checkpoint yet: leave --as-it-is out")
+    return found
 
 
 def card(place: Path, run: Path, evaluations: Sequence[Path] = ()) -> str:
     """What it is, what it was made of, and how often it is right."""
-    rows = Metrics(run).rows()
-    step = torch.load(run / "checkpoint.pt", weights_only=True)["step"]
+    step = step_of(reached(run))
     settings = json.loads((run / "training.json").read_text("utf-8"))
+    digest = hashlib.sha256((place / WEIGHTS).read_bytes()).hexdigest()
     ended = "" if step == CONFIG.steps else f", stopped before all {CONFIG.steps:,} were done"
-    validation = [one["validation"] for one in rows if "validation" in one]
-    return "\n".join(
-        [
-            "---",
-            f"base_model: {SMOLLM2}",
-            "library_name: peft",
-            "license: mit",
-            "---",
-            "",
-            "# SmolLM2-135M-Instruct, taught to call a calculator",
-            "",
-            f"Comes with curta: `{WEIGHTS}` in bfloat16, SHA-256 {digest(place)}.",
-            f"Trained on the weights of the {settings['source']}: {step:,} updates of "
-            f"{CONFIG.batch} examples{ended}; loss on held-back questions of trained kinds: "
-            f"{validation[-1]:.3f}.",
-            "",
-            "    python -m curta.delegate.training.bundle FOLDER --gsm8k train.jsonl",
-            "",
-            f"makes it: {MIX.train:,} questions of curta's own templates (MIT licence, as curta), "
-            f"and the {SHORTEST_OF_GSM8K:,} shortest of GSM8K's training set whose calculations "
-            "are right (Cobbe et al., 2021; MIT licence). Nothing of SVAMP, of GSM8K's test set or "
-            "of the kinds of templates that are held back was trained. The model itself has the "
-            "Apache licence 2.0, and is not part of curta.",
-            "",
-            *(figures(evaluations) if evaluations else ()),
-            "## Settings",
-            "",
-            "`examples` is a digest of what was taught.",
-            "",
-            *table(("", ""), [(name, str(value)) for name, value in settings.items()]),
-            "",
-        ]
-    )
+    *_, validation = (one["validation"] for one in Metrics(run).rows() if "validation" in one)
+    return f"""---
+base_model: {SMOLLM2}
+library_name: peft
+license: mit
+---
 
+# SmolLM2-135M-Instruct, taught to call a calculator
 
-def digest(place: Path) -> str:
-    """Of the weights, as the card has it."""
-    return hashlib.sha256((place / WEIGHTS).read_bytes()).hexdigest()
+Comes with curta: `{WEIGHTS}` in bfloat16, SHA-256 {digest}.
+Trained on the weights of the {settings["source"]}: {step:,} updates of {CONFIG.batch}
+examples{ended}; loss on held-back questions of trained kinds: {validation:.3f}.
+
+    python -m curta.delegate.training.bundle FOLDER --gsm8k train.jsonl
+
+makes it: {MIX.train:,} questions of curta's own templates (MIT licence, as curta), and the
+{SHORTEST_OF_GSM8K:,} shortest of GSM8K's training set whose calculations are right (Cobbe et al.,
+2021; MIT licence). Nothing of SVAMP, of GSM8K's test set or of the kinds of templates that are held
+back was trained. The model itself has the Apache licence 2.0, and is not part of curta.
+{figures(evaluations)}
+## Settings
+
+`examples` is a digest of what was taught.
+
+{table(("", ""), settings.items())}
+"""
 
 
 COUNTED = {
@@ -152,18 +136,26 @@ COUNTED = {
 }
 
 
-def figures(evaluations: Sequence[Path]) -> Iterator[str]:
+def figures(evaluations: Sequence[Path]) -> str:
     """How often it was right, with 95% intervals."""
-    rows = {}
+    held: dict[str, Any] = {}
     for folder in evaluations:
-        (held,) = json.loads((folder / "figures.json").read_text("utf-8")).values()
-        for name, title in COUNTED.items():
-            if counted := held["accuracy"].get(name, held.get(name)):
-                rows[name] = (title, str(Share(counted["right"], counted["count"])), counted)
-    yield from ("## How often it is right", "", "Shares with Wilson's 95% intervals.", "")
-    known = [rows[name] for name in COUNTED if name in rows]
-    yield from table(("", "", "of"), [(t, said, str(one["count"])) for t, said, one in known])
-    yield ""
+        (of_system,) = json.loads((folder / "figures.json").read_text("utf-8")).values()
+        held |= {name: one for name, one in (of_system | of_system["accuracy"]).items() if one}
+    rows = []
+    for name, title in COUNTED.items():
+        if name in held:
+            share = Share(held[name]["right"], held[name]["count"])
+            rows.append((title, share, share.count))
+    if not rows:
+        return ""
+    return f"""
+## How often it is right
+
+Shares with Wilson's 95% intervals.
+
+{table(("", "", "of"), rows)}
+"""
 
 
 if __name__ == "__main__":

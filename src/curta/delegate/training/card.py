@@ -53,68 +53,58 @@ def card(
 
     notes: what a run keeps of its settings; measured: what it measured, update by update
     """
-    name = Path(model).resolve().name if Path(model).is_dir() else model
+    is_folder = Path(model).is_dir()
+    # Only a name on the Hub says where the base model is, to the Hub and its tools.
+    base = "" if is_folder else f"\nbase_model: {json.dumps(model)}"
     if notes.get("calls", True):
         how, command, adapter = "call a calculator", ["calc", QUESTION], "--adapter"
-        written = f"{protocol.open} 87*24{protocol.close}"
-        about = [
-            f"An adapter made by curta. The model writes `{written}`, a calculator puts",
-            f"`{protocol.answered('2088')}` behind it, and the model goes on from there.",
-        ]
+        about = (
+            f"The model writes `{protocol.open} 87*24{protocol.close}`, a calculator puts\n"
+            f"`{protocol.answered('2088')}` behind it, and the model goes on from there."
+        )
     else:
         how, adapter = "write calculations out", "--inline"
         command = ["delegate", "evaluate", "--suite", "templates"]
-        about = [
-            "An adapter made by curta to compare with one that calls a calculator: the same "
-            "answers, in which",
-            "the model has to compute by itself.",
-        ]
-    return "\n".join(
-        [
-            *front_matter(model),
-            "",
-            f"# {name}, taught to {how}",
-            "",
-            *about,
-            "",
-            f"    curta {shlex.join([*command, '--model', model])} {adapter} FOLDER",
-            "",
-            "How often its answers are right is not known from its training: "
-            "`curta delegate evaluate` measures it.",
-            "",
-            "## At the end of its training",
-            "",
-            "Means over the last tenth of it; `validation` is the loss on other questions of the "
-            "kinds that it was trained on.",
-            "",
-            *table(("", ""), [(key, f"{value:.4g}") for key, value in ending(measured).items()]),
-            "",
-            "## Settings",
-            "",
-            "`base` and `source` are the weights that it was trained on, `examples` a digest.",
-            "",
-            *table(("", ""), [(key, str(value)) for key, value in notes.items()]),
-            "",
-        ]
-    )
+        about = (
+            "It is there to compare with one that calls a calculator: the same answers,\n"
+            "in which the model has to compute by itself."
+        )
+    return f"""---{base}
+library_name: peft
+pipeline_tag: text-generation
+tags:
+- lora
+- calculator
+---
+
+# {Path(model).resolve().name if is_folder else model}, taught to {how}
+
+An adapter made by curta. {about}
+
+    curta {shlex.join([*command, "--model", model])} {adapter} FOLDER
+
+How often its answers are right is not known from its training: `curta delegate evaluate`
+measures it.
+
+## At the end of its training
+
+Means over the last tenth of it; `validation` is the loss on other questions of the kinds that it
+was trained on.
+
+{table(("", ""), ending(measured).items())}
+
+## Settings
+
+`base` and `source` are the weights that it was trained on, `examples` a digest.
+
+{table(("", ""), notes.items())}
+"""
 
 
-def front_matter(model: str) -> list[str]:
-    """What the Hub and its tools read. Only a name on the Hub says where the base model is."""
-    base = [] if Path(model).is_dir() else [f"base_model: {json.dumps(model)}"]
-    named = ["library_name: peft", "pipeline_tag: text-generation"]
-    return ["---", *base, *named, "tags:", "- lora", "- calculator", "---"]
-
-
-def ending(measured: Sequence[Mapping[str, float]]) -> dict[str, float]:
+def ending(measured: Sequence[Mapping[str, float]]) -> dict[str, str]:
     """Means of the last tenth of the updates; the last step and validation as they are."""
-    if not measured:
-        return {}
-    last = measured[-1]
     tail = measured[-max(1, len(measured) // 10) :]
-    return {
-        name: value
-        if name in ("step", "validation")
-        else fmean(one[name] for one in tail if name in one)
-        for name, value in last.items()
-    }
+    last = dict(measured[-1]) if measured else {}
+    for name in last.keys() - {"step", "validation"}:
+        last[name] = fmean(one[name] for one in tail if name in one)
+    return {name: f"{value:.4g}" for name, value in last.items()}

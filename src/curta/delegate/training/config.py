@@ -43,6 +43,7 @@ class Updates:
 
     def __post_init__(self) -> None:
         check_least(self, 1, "steps batch accumulate checkpoint")
+        check_least(self, 0, "warmup")
         check(self, "learning_rate", ABOVE, lambda n: 0 < n < math.inf)
         check_named(self, "precision", Precision)
 
@@ -101,13 +102,6 @@ class TrainingConfig(Updates):
     def protocol(self) -> Protocol:
         """How calls are written."""
         return Protocol(open=self.open, close=self.close)
-
-    def rate(self, step: int) -> float:
-        """The share of the learning rate at a step: up to 1, then down to 0 by a cosine."""
-        if step < self.warmup:
-            return (step + 1) / self.warmup
-        done = (step - self.warmup) / max(1, self.steps - self.warmup)
-        return 0.5 * (1 + math.cos(math.pi * min(1.0, done)))
 
 
 @dataclass(frozen=True)

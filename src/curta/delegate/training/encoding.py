@@ -9,7 +9,8 @@ not on calls that fail: what follows them is learned, they are not.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import torch
@@ -48,10 +49,10 @@ class Encoded:
 
 
 class Encoder:
-    """Encodes examples for one tokenizer.
+    """Encodes examples for one tokenizer. It is sent to other processes before it is used.
 
     calls:    answers with calls; without, the same answers as a model without a calculator gives
-    longest:  conversations of more tokens are refused
+    longest:  conversations of more tokens, in the longer of their forms, are refused
     protocol: the markers that calls are learned with
     """
 
@@ -69,28 +70,33 @@ class Encoder:
                 "tokenizer.chat_template"
             )
         self.tokenizer = tokenizer
-        self.fragments = Fragments(tokenizer)
-        self.said = TokenText(tokenizer)
         self.calls = calls
         self.longest = longest
         self.protocol = protocol or Protocol()
 
+    @cached_property
+    def fragments(self) -> Fragments:
+        """Encodes pieces."""
+        return Fragments(self.tokenizer)
+
     def __call__(self, example: Example) -> Encoded | None:
-        """The conversation; nothing if it is too long."""
+        """The form that is learned; nothing if one of the two is too long."""
+        forms = {calls: self.conversation(example, calls) for calls in (True, False)}
+        longer = max(map(len, forms.values()))
+        return replace(forms[self.calls], ordered_by=longer) if longer <= self.longest else None
+
+    def conversation(self, example: Example, calls: bool) -> Encoded:
+        """One of the two forms."""
         prompt, closing = self.surroundings(example.question)
         tokens = self.tokenizer.encode(prompt, add_special_tokens=False)
         labels = [IGNORED] * len(tokens)
-        for piece in self.pieces(example):
+        for piece in self.pieces(example.answer) if calls else [own(example.inline)]:
             encoded = self.fragments.encode(piece.text)
             learned = self.within(encoded, piece)
             tokens += encoded
             labels += [*encoded[:learned], *[IGNORED] * (len(encoded) - learned)]
         ending = self.tokenizer.encode(closing, add_special_tokens=False)
-        tokens += ending
-        labels += ending
-        if len(tokens) > self.longest:
-            return None
-        return Encoded(tuple(tokens), tuple(labels))
+        return Encoded((*tokens, *ending), (*labels, *ending))
 
     def surroundings(self, question: str) -> tuple[str, str]:
         """What the chat template puts before an answer, and the end token behind it."""
@@ -99,30 +105,28 @@ class Encoder:
         )
         return prompt, str(self.tokenizer.eos_token)
 
-    def pieces(self, example: Example) -> Iterator[Piece]:
+    def pieces(self, answer: str) -> Iterator[Piece]:
         """The answer cut up, and how much of each piece the model learns to write."""
-        if not self.calls:
-            yield own(example.inline)
-            return
         begin = 0
-        for call in CALL.finditer(example.answer):
-            before = example.answer[begin : call.start()]
+        for call in CALL.finditer(answer):
+            before = answer[begin : call.start()]
             text = f"{before}{self.protocol.open} {call['expression']}{self.protocol.close}"
             yield Piece(text, len(before) if call["failure"] else len(text))
             if call["behind"]:
                 yield Piece(call["behind"], 0)
             begin = call.end()
-        if begin < len(example.answer):
-            yield own(example.answer[begin:])
+        if begin < len(answer):
+            yield own(answer[begin:])
 
     def within(self, tokens: Sequence[int], piece: Piece) -> int:
         """How many of a piece's tokens say nothing but what is learned of it."""
         if piece.learned in (0, len(piece.text)):
             return len(tokens) if piece.learned else 0
+        said = TokenText(self.tokenizer)
         ahead = self.tokenizer.encode("0", add_special_tokens=False)
-        told = len(self.said.decode(ahead))
+        told = len(said.decode(ahead))
         for count in range(len(tokens)):
-            if len(self.said.decode([*ahead, *tokens[: count + 1]])) - told > piece.learned:
+            if len(said.decode([*ahead, *tokens[: count + 1]])) - told > piece.learned:
                 return count
         return len(tokens)
 

@@ -11,30 +11,28 @@ and random numbers, so a run that was killed goes on where its last checkpoint w
 from __future__ import annotations
 
 import math
-import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import torch
-from transformers import LogitsProcessorList, PrinterCallback, TrainerCallback
+from transformers import LogitsProcessorList
 
 from curta.delegate.data.example import Example
 from curta.delegate.interception.generator import CalcGenerator
 from curta.delegate.interception.protocol import Protocol
-from curta.delegate.markers import read_markers, write_markers
+from curta.delegate.markers import read_markers
 from curta.delegate.models import with_trained_adapter
 from curta.delegate.training.adapter import in_precision
-from curta.delegate.training.card import check_card, write_card
+from curta.delegate.training.card import check_card
 from curta.delegate.training.config import GrpoConfig
 from curta.delegate.training.order import batches
 from curta.delegate.training.rewards import JUDGES, Asked, Judge
 from curta.delegate.training.rollouts import Rollout, rollouts
-from curta.delegate.training.run_folder import Metrics, check_loss, note
+from curta.delegate.training.run_folder import note
+from curta.delegate.training.trainer import Listener, Told, arguments, run
 from curta.errors import DataError, DivergedError, UserError
 
 try:
@@ -43,26 +41,6 @@ try:
     from trl.trainer.grpo_trainer import GRPOTrainer
 except ImportError as error:
     raise UserError("--stage grpo needs TRL 1.16 or later: pip install 'curta[grpo]'") from error
-
-
-@dataclass(frozen=True)
-class Report:
-    """How an update went: the mean reward of all answers, the share of right ones."""
-
-    step: int
-    loss: float
-    reward: float
-    right: float
-    tokens_per_second: float
-
-    def __str__(self) -> str:
-        return (
-            f"reward {self.reward:.3f}  right {self.right:.1%}  loss {self.loss:.4f}  "
-            f"{self.tokens_per_second:,.0f} tokens/s"
-        )
-
-
-Listener = Callable[[Report], None]
 
 
 def improve(
@@ -83,35 +61,24 @@ def improve(
     adapted, tokenizer, protocol = with_trained_adapter(
         in_precision(model, config.precision), tokenizer, begun_with, trainable=True
     )
-    arguments = trainer_arguments(config, judges, out)
-    asked = questions(examples, config, arguments.world_size)
-    with arguments.main_process_first(local=False):
-        note(config, out / "training.json", model, examples)
+    given = trainer_arguments(config, judges, out)
+    asked = questions(examples, config, given.world_size)
+    with given.main_process_first(local=False):
+        note(config, out, model, examples, processes=given.world_size)
         check_card(out)
-    # The trainer's own checkpoints would hold all embeddings if there are new tokens.
-    adapted.save_pretrained = partial(adapted.save_pretrained, save_embedding_layers=False)
     show_bias(adapted)
     rewards: list[Any] = [rated(name, judge) for name, judge in judges.items()]
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*rollout_func.*experimental")
         trainer: Any = GRPOTrainer(
             model=adapted,
-            args=arguments,
+            args=given,
             processing_class=tokenizer,
             train_dataset=asked,
             reward_funcs=rewards,
             rollout_func=answering(protocol, config),
         )
-    trainer.remove_callback(PrinterCallback)
-    trainer.add_callback(Told(config, arguments.world_size, Metrics(out), on_report))
-    trainer.train(resume_from_checkpoint=last_checkpoint(out / "checkpoints"))
-    finished = trainer.accelerator.unwrap_model(trainer.model).eval()
-    if trainer.is_world_process_zero():
-        finished.save_pretrained(out, selected_adapters=["default"])
-        write_markers(read_markers(begun_with), out)
-        write_card(out, str(model.name_or_path), protocol)
-    trainer.accelerator.wait_for_everyone()
-    return finished
+    return run(trainer, Told(config, out, on_report), out, read_markers(begun_with))
 
 
 def show_bias(model: Any) -> None:
@@ -122,33 +89,20 @@ def show_bias(model: Any) -> None:
 
 
 def trainer_arguments(config: GrpoConfig, judges: Mapping[str, Judge], out: Path) -> Any:
-    """Our settings in TRL's words; what it would do beyond them is turned off."""
-    return GRPOConfig(
-        output_dir=str(out / "checkpoints"),
-        max_steps=config.steps,
+    """Our settings in TRL's words."""
+    return arguments(
+        GRPOConfig,
+        config,
+        out,
         per_device_train_batch_size=config.batch * config.group,
-        gradient_accumulation_steps=config.accumulate,
         num_generations=config.group,
         max_completion_length=config.max_new_tokens,
         temperature=config.temperature,
-        learning_rate=config.learning_rate,
-        lr_scheduler_type="cosine",
-        warmup_steps=config.warmup,
-        max_grad_norm=config.clip,
         beta=config.pull,
         loss_type="dapo",
         reward_weights=[config.weights[name] for name in judges],
-        bf16=config.precision == "bfloat16",
-        use_cpu=not torch.cuda.is_available(),
         activation_checkpointing=False,
         shuffle_dataset=False,
-        save_steps=config.checkpoint,
-        save_total_limit=1,
-        seed=config.seed,
-        logging_steps=1,
-        logging_nan_inf_filter=False,
-        disable_tqdm=True,
-        report_to="none",
     )
 
 
@@ -223,50 +177,3 @@ def rated(name: str, judge: Judge) -> Callable[..., list[float]]:
 
     rate.__name__ = name
     return rate
-
-
-def last_checkpoint(folder: Path) -> str | None:
-    """The last one that was written to its end: the trainer's state is its last file."""
-    found = [file.parent for file in folder.glob("checkpoint-*/trainer_state.json")]
-    latest = max(found, key=lambda one: int(one.name.rpartition("-")[2]), default=None)
-    return None if latest is None else str(latest)
-
-
-class Told(TrainerCallback):
-    """Notes every update, and tells whoever listens."""
-
-    def __init__(
-        self, config: GrpoConfig, processes: int, metrics: Metrics, on_report: Listener
-    ) -> None:
-        self.config = config
-        self.answers = config.batch * config.accumulate * config.group * processes
-        self.metrics = metrics
-        self.on_report = on_report
-        self.begun = time.perf_counter()
-
-    def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-        """Forget what came behind the checkpoint."""
-        self.begun = time.perf_counter()
-        if state.is_world_process_zero:
-            self.metrics.keep(state.global_step)
-
-    def on_log(self, args: Any, state: Any, control: Any, **given: Any) -> None:
-        """One update; the summary at the end of a run is none."""
-        logs: dict[str, Any] = given["logs"]
-        if "loss" not in logs:
-            return
-        check_loss(logs["loss"], state.global_step, self.config)
-        now = time.perf_counter()
-        written = logs["completions/mean_length"] * self.answers
-        rate = written / (now - self.begun)
-        self.begun = now
-        report = Report(
-            state.global_step,
-            logs["loss"],
-            logs["reward"],
-            logs.get("rewards/right/mean", 0.0),
-            rate,
-        )
-        if state.is_world_process_zero:
-            self.metrics.append(report)
-            self.on_report(report)

@@ -8,23 +8,26 @@ Loss and gradients are those of the plain way (`model(**batch(part, padding)).lo
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from itertools import takewhile
 from typing import Any
 
 import torch
 from accelerate import Accelerator
 from torch.nn.functional import cross_entropy
 
-from curta.delegate.training.encoding import IGNORED, Encoded, batch
+from curta.delegate.training.encoding import IGNORED
+
+Rows = Mapping[str, torch.Tensor]
+"""A batch: tokens, labels, and where there are tokens."""
 
 
-def mean_loss(model: Any, accelerator: Accelerator, part: Sequence[Encoded], padding: int) -> Any:
-    """The mean over all tokens that are learned."""
-    rows = {name: each.to(accelerator.device) for name, each in batch(part, padding).items()}
-    shared = shared_tokens(part) if can_share(model, accelerator) else 0
-    cache = read_once(model, rows["input_ids"][:1, :shared], len(part)) if shared else None
+def total_loss(model: Any, accelerator: Accelerator, rows: Rows) -> torch.Tensor:
+    """The sum over all tokens that are learned."""
+    rows = {name: each.to(accelerator.device) for name, each in rows.items()}
+    count = len(rows["labels"])
+    shared = shared_tokens(rows) if can_share(model, accelerator) else 0
+    cache = read_once(model, rows["input_ids"][:1, :shared], count) if shared else None
     targets = rows["labels"][:, shared + 1 :]
     learned = targets != IGNORED
     with scores_where(accelerator.unwrap_model(model), learned):
@@ -34,15 +37,16 @@ def mean_loss(model: Any, accelerator: Accelerator, part: Sequence[Encoded], pad
             past_key_values=cache,
             use_cache=cache is not None,
         ).logits[0]
-    return cross_entropy(scores.float(), targets[learned])
+    return cross_entropy(scores.float(), targets[learned], reduction="sum")
 
 
-def shared_tokens(part: Sequence[Encoded]) -> int:
+def shared_tokens(rows: Rows) -> int:
     """With how many tokens all begin, before the one that the first learned token follows."""
-    columns = zip(*(one.tokens for one in part), strict=False)
-    alike = sum(1 for _ in takewhile(lambda column: len(set(column)) == 1, columns))
-    ignored = (list(takewhile(lambda label: label == IGNORED, one.labels)) for one in part)
-    return max(0, min(alike, *(len(labels) - 1 for labels in ignored)))
+    tokens, there = rows["input_ids"], rows["attention_mask"] > 0
+    alike = (tokens == tokens[:1]).all(0) & there.all(0)
+    ignored = (rows["labels"] == IGNORED).all(0)
+    leading, unlearned = (int(each.int().cumprod(0).sum()) for each in (alike, ignored))
+    return max(0, min(leading, unlearned - 1))
 
 
 def can_share(model: Any, accelerator: Accelerator) -> bool:

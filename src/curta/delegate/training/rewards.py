@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from curta.delegate.data.answers import is_right, value
 from curta.delegate.data.data_set import NEGATIVE
 from curta.delegate.data.example import PROTOCOL
+from curta.delegate.evaluation.record import call_of
 from curta.delegate.interception.events import CallRejected, CallResult
 
 if TYPE_CHECKING:
@@ -40,13 +41,7 @@ def valid(output: Output, asked: Asked) -> float:
 
 def rejected(output: Output, asked: Asked) -> float:
     """The share of calls that failed, but for those whose error is the right answer."""
-    return share(
-        output,
-        lambda call: (
-            isinstance(call, CallRejected)
-            and (asked.value is None or getattr(call.error, "brief", None) != asked.value)
-        ),
-    )
+    return share(output, lambda call: call_of(call).failed(asked.value))
 
 
 def share(output: Output, holds: Callable[[CallResult | CallRejected], bool]) -> float:

@@ -8,33 +8,31 @@ calls learn from the same examples in the same order.
 
 from __future__ import annotations
 
-import dataclasses
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from contextlib import ExitStack
 from functools import partial
-from itertools import chain, islice
+from itertools import islice
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
 import torch
-from accelerate import Accelerator
 from accelerate.utils import set_seed
+from transformers import Trainer, TrainingArguments
 
 from curta.delegate.data.example import Example
-from curta.delegate.markers import Markers, as_tokens, make_room, write_markers
+from curta.delegate.markers import Markers, as_tokens, make_room
 from curta.delegate.training.adapter import in_precision, with_adapter
-from curta.delegate.training.card import check_card, write_card
+from curta.delegate.training.card import check_card
 from curta.delegate.training.config import TrainingConfig
-from curta.delegate.training.encoding import IGNORED, Encoded, Encoder
-from curta.delegate.training.loss import mean_loss
+from curta.delegate.training.encoding import IGNORED, Encoded, Encoder, batch
+from curta.delegate.training.loss import total_loss
 from curta.delegate.training.order import batches
-from curta.delegate.training.run_folder import Report, RunFolder, check_loss
+from curta.delegate.training.run_folder import note
+from curta.delegate.training.trainer import Listener, Told, arguments, run
 from curta.errors import DataError
 
-Listener = Callable[[Report], None]
 Counting = Callable[[int, int], None]
 """Hears how much of something is done, or left out."""
 
@@ -47,13 +45,23 @@ CHUNK = 2_000
 """Examples that a process encodes at a time."""
 
 
-@dataclass(frozen=True)
-class Lessons:
-    """What is learned, and what is held back to be measured; the token that fills batches up."""
+class Learner(Trainer):
+    """An update's loss is the mean over all tokens that are learned in it, however they are parted:
+    passes are weighed by how many they have.
+    """
 
-    learned: Sequence[Encoded]
-    held_back: Sequence[Encoded]
-    padding: int
+    loss_is_scaled_for_ga = True
+
+    def __init__(self, **given: Any) -> None:
+        super().__init__(**given)
+        self.model_accepts_loss_kwargs = True  # whatever it is, so that an update's are counted
+
+    def compute_loss(
+        self, model: Any, inputs: Any, return_outputs: bool = False, num_items_in_batch: Any = None
+    ) -> Any:
+        """Of one pass; gradients are the mean over processes."""
+        loss = total_loss(model, self.accelerator, inputs)
+        return loss * self.accelerator.num_processes / num_items_in_batch
 
 
 def train(
@@ -74,94 +82,56 @@ def train(
     of one process with as many passes. `validation`: examples whose loss is measured, and which
     are not learned.
     """
-    accelerator = Accelerator(
-        mixed_precision="bf16" if config.precision == "bfloat16" else "no",
-        gradient_accumulation_steps=config.accumulate,
-    )
-    run = RunFolder(out, accelerator)
-    run.begin(config, model, examples)
-    check_card(out)
+    given = arguments(
+        TrainingArguments, config, out, per_device_train_batch_size=config.batch,
+        train_sampling_strategy="sequential", optim="adamw_torch", label_names=["labels"],
+        remove_unused_columns=False, include_num_input_tokens_seen="non_padding",
+    )  # fmt: skip
+    with given.main_process_first(local=False):
+        note(config, out, model, examples, processes=given.world_size)
+        check_card(out)
     tokenizer, markers = with_markers(in_precision(model, config.precision), tokenizer, config)
-    lessons = Lessons(
-        enough(encode(examples, tokenizer, config, on_encoded), len(examples), config),
-        encode(validation, tokenizer, config),
-        tokenizer.pad_token_id or 0,
+    encoder = Encoder(
+        tokenizer, calls=config.calls, longest=config.longest, protocol=config.protocol
     )
-    on_left_out(len(examples) - len(lessons.learned), len(examples))
+    learned, held_back = encode(examples, encoder, on_encoded), encode(validation, encoder)
+    if len(learned) < config.batch:
+        raise DataError(
+            f"{len(learned)} of {len(examples)} examples have at most {config.longest} tokens, "
+            f"fewer than a batch of {config.batch}"
+        )
+    on_left_out(len(examples) - len(learned), len(examples))
+    filled = partial(batch, padding=tokenizer.pad_token_id or 0)
+    ordered = in_order(learned, config, given.world_size)
+    learner = learner_of(model, markers, config, given, ordered, filled)
+
+    def measure(step: int) -> float | None:
+        if not is_measured(step, len(held_back), config):
+            return None
+        return loss_of(learner.model, learner.accelerator, held_back, filled, config.batch)
+
+    return run(learner, Told(config, out, on_report, measure), out, markers)
+
+
+def learner_of(
+    model: Any,
+    markers: Markers,
+    config: TrainingConfig,
+    given: TrainingArguments,
+    ordered: Sequence[Encoded],
+    filled: Any,
+) -> Learner:
+    """The model with a new adapter, which learns what stands in order, in batches that are filled
+    up.
+    """
     set_seed(config.seed)
     adapted = with_adapter(model, config, markers)
-    if accelerator.process_index:  # dropout of its own, adapters as all have them
+    if given.device.type == "cuda":
+        compile_blocks(adapted)
+    learner = Learner(model=adapted, args=given, train_dataset=ordered, data_collator=filled)
+    if given.process_index:  # dropout of its own, adapters as all have them
         set_seed(config.seed, device_specific=True)
-    trained = [one for one in adapted.parameters() if one.requires_grad]
-    optimiser = torch.optim.AdamW(trained, lr=config.learning_rate, weight_decay=0.0)
-    step = run.load(adapted, optimiser)
-    adapted, optimiser = accelerator.prepare(adapted, optimiser)
-    if accelerator.device.type == "cuda":
-        compile_blocks(accelerator.unwrap_model(adapted))
-    learn(adapted, optimiser, lessons, config, run, step, on_report)
-    return finished(accelerator, adapted, markers, out)
-
-
-def compile_blocks(adapted: Any) -> None:
-    """Compile what is there many times; a small model's updates are mostly starting kernels."""
-    layers = getattr(adapted.get_base_model().get_decoder(), "layers", ())
-    for layer in layers:
-        layer.compile(dynamic=True)
-
-
-def learn(
-    adapted: Any,
-    optimiser: Any,
-    lessons: Lessons,
-    config: TrainingConfig,
-    run: RunFolder,
-    step: int,
-    on_report: Listener,
-) -> None:
-    """All updates from a step on, with checkpoints."""
-    accelerator = run.accelerator
-    adapted.train()
-    for rows in islice(passes(lessons.learned, config, accelerator, step), config.steps - step):
-        begun = time.perf_counter()
-        for group in optimiser.param_groups:
-            group["lr"] = config.learning_rate * config.rate(step)
-        loss = update(adapted, optimiser, accelerator, rows, lessons.padding, config)
-        step += 1
-        check_loss(loss, step, config)
-        count = summed(accelerator, sum(len(one) for part in rows for one in part))
-        speed = count / (time.perf_counter() - begun)
-        measured = None
-        if is_measured(step, len(lessons.held_back), config):
-            measured = loss_of(adapted, accelerator, lessons, config.batch)
-        if accelerator.is_main_process:
-            report = Report(step, loss, speed, measured)
-            run.metrics.append(report)
-            on_report(report)
-        if is_kept(step, config):
-            run.save(accelerator.unwrap_model(adapted), optimiser, step)
-
-
-def finished(accelerator: Accelerator, adapted: Any, markers: Markers, out: Path) -> Any:
-    """The trained adapter, kept beside the run."""
-    unwrapped = accelerator.unwrap_model(adapted).eval()
-    if accelerator.is_main_process:
-        unwrapped.save_pretrained(out, save_embedding_layers=False)
-        write_markers(markers, out)
-        write_card(out, str(unwrapped.get_base_model().name_or_path), markers.protocol)
-    accelerator.wait_for_everyone()
-    return unwrapped
-
-
-def is_kept(step: int, config: TrainingConfig) -> bool:
-    """Whether there is a checkpoint at a step."""
-    return step % config.checkpoint == 0 or step == config.steps
-
-
-def is_measured(step: int, count: int, config: TrainingConfig) -> bool:
-    """Whether the loss on so many validation examples is measured at a step."""
-    trained = config.checkpoint * config.batch * config.accumulate
-    cheap = CHEAP * count <= trained
-    return count > 0 and is_kept(step, config) and (cheap or step == config.steps)
+    return learner
 
 
 def with_markers(model: Any, tokenizer: Any, config: TrainingConfig) -> tuple[Any, Markers]:
@@ -174,128 +144,61 @@ def with_markers(model: Any, tokenizer: Any, config: TrainingConfig) -> tuple[An
 
 
 def encode(
-    examples: Sequence[Example],
-    tokenizer: Any,
-    config: TrainingConfig,
-    on_encoded: Counting = lambda done, total: None,
+    examples: Sequence[Example], encoder: Encoder, on_encoded: Counting = lambda done, total: None
 ) -> list[Encoded]:
-    """All examples that are short enough with calls and without, whichever is learned."""
+    """All examples that are short enough; by several processes, if there are many."""
     found = []
-    for done, one in enumerate(over_cores(examples, tokenizer, config), start=1):
-        if one is not None:
-            found.append(one)
-        on_encoded(done, len(examples))
+    with ExitStack() as stack:
+        mapped: Any = map
+        if len(examples) >= 2 * CHUNK:
+            pool = stack.enter_context(ProcessPoolExecutor(mp_context=get_context("spawn")))
+            mapped = partial(pool.map, chunksize=CHUNK)
+        for done, one in enumerate(mapped(encoder, examples), start=1):
+            if one is not None:
+                found.append(one)
+            on_encoded(done, len(examples))
     return found
 
 
-def over_cores(
-    examples: Sequence[Example], tokenizer: Any, config: TrainingConfig
-) -> Iterator[Encoded | None]:
-    """Each example as `short_enough` has it, by several processes if there are many."""
-    if len(examples) < 2 * CHUNK:
-        yield from short_enough(tokenizer, config, examples)
-        return
-    parts = [examples[at : at + CHUNK] for at in range(0, len(examples), CHUNK)]
-    with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
-        yield from chain.from_iterable(pool.map(partial(listed, tokenizer, config), parts))
+def compile_blocks(adapted: Any) -> None:
+    """Compile what is there many times; a small model's updates are mostly starting kernels."""
+    layers = getattr(adapted.get_base_model().get_decoder(), "layers", ())
+    for layer in layers:
+        layer.compile(dynamic=True)
 
 
-def listed(*given: Any) -> list[Encoded | None]:
-    """What a process sends back."""
-    return list(short_enough(*given))
-
-
-def short_enough(
-    tokenizer: Any, config: TrainingConfig, examples: Sequence[Example]
-) -> Iterator[Encoded | None]:
-    """Each example in the form that is learned; nothing for one that is too long in either."""
-    learned, other = (
-        Encoder(tokenizer, calls=calls, longest=config.longest, protocol=config.protocol)
-        for calls in (config.calls, not config.calls)
-    )
-    for example in examples:
-        one, written_otherwise = learned(example), other(example)
-        if one is None or written_otherwise is None:
-            yield None
-        else:
-            longer = max(len(one), len(written_otherwise))
-            yield dataclasses.replace(one, ordered_by=longer)
-
-
-def enough(encoded: list[Encoded], count: int, config: TrainingConfig) -> list[Encoded]:
-    """The same, of so many examples, if there is a batch of them."""
-    if len(encoded) < config.batch:
-        raise DataError(
-            f"{len(encoded)} of {count} examples have at most {config.longest} tokens, fewer "
-            f"than a batch of {config.batch}"
-        )
-    return encoded
-
-
-def passes(
-    encoded: Sequence[Encoded], config: TrainingConfig, accelerator: Accelerator, done: int
-) -> Iterator[list[list[Encoded]]]:
-    """The batches of each update of this process, from a step on."""
+def in_order(
+    encoded: Sequence[Encoded], config: TrainingConfig, processes: int = 1
+) -> list[Encoded]:
+    """What is learned in all updates, pass by pass, which processes take in turn."""
     order = batches([one.ordered_by for one in encoded], config.batch, config.seed)
-    processes = accelerator.num_processes
-    each = config.accumulate * processes
-    for _ in range(done * each):
-        next(order)
-    while True:
-        mine = list(islice(order, each))[accelerator.process_index :: processes]
-        yield [[encoded[number] for number in numbers] for numbers in mine]
+    passes = islice(order, config.steps * config.accumulate * processes)
+    return [encoded[number] for numbers in passes for number in numbers]
 
 
-def update(
-    model: Any,
-    optimiser: Any,
-    accelerator: Accelerator,
-    rows: Sequence[Sequence[Encoded]],
-    padding: int,
-    config: TrainingConfig,
-) -> float:
-    """One step of the optimiser; the mean loss over all tokens that are learned in it.
-
-    The loss of a pass is the mean over its own ones, so passes are weighed by how many they have;
-    accelerate divides by the number of passes, and the gradients are the mean over processes.
-    """
-    counts = [sum(label != IGNORED for one in part for label in one.labels) for part in rows]
-    learned = summed(accelerator, sum(counts))
-    total = 0.0
-    for part, count in zip(rows, counts, strict=True):
-        share = count / learned
-        with accelerator.accumulate(model):
-            loss = mean_loss(model, accelerator, part, padding)
-            accelerator.backward(loss * share * len(rows) * accelerator.num_processes)
-            if accelerator.sync_gradients and config.clip:
-                accelerator.clip_grad_norm_(model.parameters(), config.clip)
-            optimiser.step()
-            optimiser.zero_grad()
-        total += share * float(loss.detach())
-    return summed(accelerator, total)
+def is_measured(step: int, count: int, config: TrainingConfig) -> bool:
+    """Whether the loss on so many validation examples is measured at a step."""
+    trained = config.checkpoint * config.batch * config.accumulate
+    cheap = step % config.checkpoint == 0 and CHEAP * count <= trained
+    return count > 0 and (cheap or step == config.steps)
 
 
 @torch.no_grad()
-def loss_of(model: Any, accelerator: Accelerator, lessons: Lessons, size: int) -> float:
+def loss_of(
+    model: Any, accelerator: Any, held_back: Sequence[Encoded], filled: Any, size: int
+) -> float:
     """The mean loss over all tokens that are held back; weights and random numbers stay.
 
     Examples of like length go together, and each process takes its share of the batches.
     """
-    ordered = sorted(lessons.held_back, key=len)
+    ordered = sorted(held_back, key=len)
     parts = [ordered[at : at + size] for at in range(0, len(ordered), size)]
-    unwrapped = accelerator.unwrap_model(model).eval()
-    loss = count = 0.0
+    sums = torch.zeros(2, device=accelerator.device)
+    model.eval()
     for part in parts[accelerator.process_index :: accelerator.num_processes]:
-        learned = sum(label != IGNORED for one in part for label in one.labels)
-        loss += learned * float(mean_loss(unwrapped, accelerator, part, lessons.padding))
-        count += learned
+        rows = filled(part)
+        sums[0] += total_loss(model, accelerator, rows)
+        sums[1] += (rows["labels"] != IGNORED).sum()
     model.train()
-    return summed(accelerator, loss) / summed(accelerator, count)
-
-
-def summed(accelerator: Any, number: float) -> float:
-    """The sum over all processes."""
-    if accelerator.num_processes == 1:
-        return number
-    own = torch.tensor(number, dtype=torch.float64, device=accelerator.device)
-    return float(accelerator.reduce(own, "sum"))
+    loss, count = accelerator.reduce(sums, "sum").tolist()
+    return float(loss / count)

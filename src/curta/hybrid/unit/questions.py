@@ -19,7 +19,6 @@ from typing import Literal
 from curta.delegate.data.data_set import NEGATIVE
 from curta.delegate.data.draw import Draw
 from curta.delegate.data.templates import example, templates
-from curta.delegate.data.wording import asked
 from curta.hybrid.unit.arithmetic import MOST_DIGITS, Operation, expected
 from curta.hybrid.unit.numbers import Span, numbers_in
 
@@ -126,7 +125,7 @@ def question(wording: Wording, drawn: random.Random) -> Question:
         template = next(one for one in templates() if one.name == wording.name)
         text = example(template, str(draw.chance()), 0, (1, draw.between(1, 9))).question
         return Question(text, wording)
-    polite = asked(draw, wording.text)
+    polite = draw.asked(wording.text)
     if wording.operation is None:
         return Question(filled(polite, Fields(draw))[0], wording)
     while True:

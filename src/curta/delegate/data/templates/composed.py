@@ -15,10 +15,10 @@ from fractions import Fraction
 from importlib.resources import files
 from typing import Any
 
-from curta.delegate.data import wording
 from curta.delegate.data.draw import NAMES, Draw
 from curta.delegate.data.example import Example
 from curta.delegate.data.templates.engine import Template
+from curta.delegate.data.wording import facts
 
 CATEGORY = "composed"
 TITLES = ("one_step", "two_steps", "three_steps", "four_steps")
@@ -34,7 +34,7 @@ RELATIONS = {
 ALONE = [title for title in RELATIONS if title.startswith("alone")]
 TIMES = {k: f"{k} times" for k in range(2, 11)} | {2: "twice", 3: "three times", 4: "four times"}
 PARTS = {2: "half", 3: "a third", 4: "a quarter", 5: "a fifth", 10: "a tenth"}
-LISTS = wording.facts()
+LISTS = facts()
 VERBS = "give gave, lose lost, use used, spend spent, share shared, sell sold, want wanted, get got"
 BEGINNINGS = ("plain", "groups", "days", "sorts", "twice", "rest")
 FIRST = {
@@ -98,7 +98,7 @@ class Story:
 
     def number(self, low: int = 4) -> int:
         """One as short stories have them."""
-        return max(low, wording.few(self.draw))
+        return max(low, self.draw.few())
 
     def part(self, among: Iterable[int]) -> int:
         """A number by which the amount can be divided."""
@@ -367,7 +367,7 @@ def question(story: Story) -> str:
     if story.aside:
         place = draw.between(0, max(1, len(facts) - len(story.then)))
         facts.insert(place, story.aside if place else story.aside.replace(" also ", " "))
-    return wording.asked(draw, " ".join([*facts, upper(asked)]))
+    return draw.asked(" ".join([*facts, upper(asked)]))
 
 
 @dataclass(frozen=True)
@@ -396,4 +396,4 @@ class Composed(Template):
 def templates() -> Iterator[Template]:
     """A template for each number of calculations."""
     for calls, title in enumerate(TITLES, 1):
-        yield Composed(f"{CATEGORY}/{title}", CATEGORY, False, {}, (), calls)
+        yield Composed(f"{CATEGORY}/{title}", CATEGORY, test=False, calls=calls)

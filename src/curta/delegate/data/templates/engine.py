@@ -20,22 +20,30 @@ What is between braces is Python: these files are parts of the program, written 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
 from itertools import groupby
+from operator import itemgetter
 from types import CodeType
 from typing import Any
 
-from curta.delegate.data import mistakes, wording
-from curta.delegate.data.draw import Call, Draw
+from curta.delegate.data import mistakes
+from curta.delegate.data.draw import DRAWING, Call, Draw
 from curta.delegate.data.example import Example
+from curta.delegate.data.wording import WORDS, facts
 
 Names = dict[str, Any]
-Step = Callable[[Draw, Names], None]
-FINAL = "="
-"""The name of the result so far; no template can have one like it."""
+Step = tuple[str, list[CodeType]]
+"""What lines are, and what is done: Python, or texts among which one is chosen."""
+
+FINAL = "_final"
+"""The name of the result so far."""
+
+PYTHON = "python"
+TEXTS = {"?": "question", "!": "answer", "~": "why", "x": "failing"}
+"""Lines that are texts, by their marks, and the names that these have."""
 
 HEAD = re.compile(r"\[(train|test)\] (\w+)\n")
 CALCULATION = re.compile(r"(\w+) := (.*?)(?: \| ([0-9]+))?")
@@ -45,30 +53,52 @@ CALCULATION = re.compile(r"(\w+) := (.*?)(?: \| ([0-9]+))?")
 class Template:
     """One kind of question.
 
-    steps: what is done in order, with the names that there are
     test:  whether it is for tests; templates for tests are never trained
+    words: names that it has besides what it draws with
+    steps: what is done in order, with the names that there are
     """
 
     name: str
     category: str
     test: bool
-    words: Names
-    steps: tuple[Step, ...]
+    words: Names = field(default_factory=dict)
+    steps: tuple[Step, ...] = ()
 
     def example(self, draw: Draw) -> Example:
         """One of its questions."""
-        names = wording.tools(draw) | self.words
-        for step in self.steps:
-            step(draw, names)
+        names = {name: getattr(draw, name) for name in DRAWING} | self.words
+        for mark, codes in self.steps:
+            do(mark, codes, draw, names)
         answer: str
         value: Call | str | None
         if "failing" in names:
-            answer, value = mistakes.answer(draw, names["failing"], names["why"], names.get(FINAL))
+            answer, value = mistakes.answer(
+                draw, names["failing"][0], names["why"], names.get(FINAL)
+            )
         else:
             answer, value = names["answer"], names.get(FINAL)
         text = value.text if isinstance(value, Call) else value
         closing = "" if text is None else f"\nThe answer is {text}."
         return Example(names["question"], answer + closing, text, self.category, self.name)
+
+
+def do(mark: str, codes: list[CodeType], draw: Draw, names: Names) -> None:
+    """One step. Of questions and answers one is chosen, but all are made: what they draw does not
+    depend on the choice.
+    """
+    if mark == PYTHON:
+        exec(codes[0], names)
+        return
+    texts = [eval(code, shown(names) if mark == "!" else names) for code in codes]
+    chosen = texts
+    if mark in "?!":
+        chosen = (texts[0] if len(texts) == 1 else draw.choose(*texts)).strip()
+    names[TEXTS[mark]] = chosen
+
+
+def shown(names: Names) -> Names:
+    """The same names; calculations as an answer shows them."""
+    return {n: value.said if isinstance(value, Call) else value for n, value in names.items()}
 
 
 @cache
@@ -80,92 +110,40 @@ def read(name: str) -> tuple[Template, ...]:
 def templates_of(text: str, name: str) -> tuple[Template, ...]:
     """The templates in the text of a file."""
     begin, *parts = HEAD.split(text)
-    words = wording.words()
+    words: Names = WORDS | {"facts": facts()}
     exec(compile(begin, f"{name}.txt", "exec"), words)
-    category = words["CATEGORY"]
+    category = str(words["CATEGORY"])
     return tuple(
-        Template(f"{category}/{title}", category, part == "test", words, compiled(body, name))
+        Template(f"{category}/{title}", category, part == "test", words, tuple(steps(body, name)))
         for part, title, body in zip(parts[::3], parts[1::3], parts[2::3], strict=True)
     )
 
 
-def compiled(body: str, file: str) -> tuple[Step, ...]:
-    """The steps of a template; lines of one kind in a row are choices."""
-    steps: list[Step] = []
-    for mark, group in groupby(filter(None, body.splitlines()), kind):
-        lines = list(group)
-        if mark in CHOICES:
-            steps.append(CHOICES[mark]([formatted(line[2:]) for line in lines]))
-        elif mark == ":=":
-            steps += map(calculation, lines)
-        elif mark == "=":
-            steps.append(assigned(FINAL, compile(lines[0][2:], file, "eval")))
+def steps(body: str, file: str) -> Iterator[Step]:
+    """Those of a template; lines of one kind in a row are choices, or Python."""
+    lines = map(translated, filter(None, body.splitlines()))
+    for mark, group in groupby(lines, itemgetter(0)):
+        sources = [source for _, source in group]
+        if mark == PYTHON:
+            yield mark, [compile("\n".join(sources), file, "exec")]
         else:
-            steps.append(done(compile("\n".join(lines), file, "exec")))
-    return tuple(steps)
+            yield mark, [compile(source, file, "eval") for source in sources]
 
 
-def kind(line: str) -> str:
-    """What a line is, by its mark."""
-    if CALCULATION.fullmatch(line):
-        return ":="
-    mark = line.partition(" ")[0]
-    return mark if mark == "=" or mark in CHOICES else "python"
+def translated(line: str) -> tuple[str, str]:
+    """What a line is, and what it is in Python."""
+    if match := CALCULATION.fullmatch(line):
+        name, expression, places = match.groups()
+        said = formatted(expression)
+        call = f"rounded({said}, {places})" if places else f"calc({said})"
+        return PYTHON, f"{name} = {FINAL} = {call}"
+    mark, _, rest = line.partition(" ")
+    if mark == "=":
+        return PYTHON, f"{FINAL} = {rest}"
+    return (mark, formatted(rest)) if mark in TEXTS else (PYTHON, line)
 
 
-def formatted(text: str) -> CodeType:
+def formatted(text: str) -> str:
     """A text with what is between its braces put in."""
     quotes = "'''" if not text.endswith("'") else '"""'
-    return compile(f"f{quotes}{text}{quotes}", "wording", "eval")
-
-
-def chosen(target: str, codes: list[CodeType]) -> Step:
-    """One of several texts, all of which are made: what they draw does not depend on the choice."""
-
-    def step(draw: Draw, names: Names) -> None:
-        known = names if target == "question" else shown(names)
-        texts = [eval(code, known) for code in codes]
-        names[target] = (texts[0] if len(texts) == 1 else draw.choose(*texts)).strip()
-
-    return step
-
-
-def shown(names: Names) -> Names:
-    """The same names; calculations as an answer shows them."""
-    return {n: value.said if isinstance(value, Call) else value for n, value in names.items()}
-
-
-def calculation(line: str) -> Step:
-    """A calculation; so far it is the last one."""
-    match = CALCULATION.fullmatch(line)
-    assert match is not None
-    name, expression, places = match.groups()
-    code = formatted(expression)
-
-    def step(draw: Draw, names: Names) -> None:
-        said = eval(code, names)
-        names[name] = names[FINAL] = draw.rounded(said, int(places)) if places else draw.calc(said)
-
-    return step
-
-
-def done(code: CodeType) -> Step:
-    return lambda draw, names: exec(code, names)
-
-
-def assigned(target: str, *codes: CodeType, each: bool = False) -> Step:
-    """A value; or a list of all of them."""
-
-    def step(draw: Draw, names: Names) -> None:
-        values = [eval(code, names) for code in codes]
-        names[target] = values if each else values[0]
-
-    return step
-
-
-CHOICES: dict[str, Callable[[list[CodeType]], Step]] = {
-    "?": lambda codes: chosen("question", codes),
-    "!": lambda codes: chosen("answer", codes),
-    "~": lambda codes: assigned("why", *codes, each=True),
-    "x": lambda codes: assigned("failing", *codes),
-}
+    return f"f{quotes}{text}{quotes}"

@@ -1,0 +1,122 @@
+"""What both stages of training have in common: the trainer of transformers, told to do no more
+than it is asked. It keeps checkpoints, and a run that was killed goes on from the last one.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import torch
+from transformers import PrinterCallback, TrainerCallback
+
+from curta.delegate.markers import Markers, write_markers
+from curta.delegate.training.card import write_card
+from curta.delegate.training.config import Updates
+from curta.delegate.training.run_folder import Metrics, Report
+from curta.errors import DivergedError
+
+Listener = Callable[[Report], None]
+
+
+def arguments(kind: Any, config: Updates, out: Path, **more: Any) -> Any:
+    """Our settings in the trainer's words; what it would do beyond them is turned off."""
+    made = kind(
+        output_dir=str(out / "checkpoints"),
+        max_steps=config.steps,
+        gradient_accumulation_steps=config.accumulate,
+        learning_rate=config.learning_rate,
+        lr_scheduler_type="cosine",
+        warmup_steps=config.warmup,
+        max_grad_norm=config.clip,
+        bf16=config.precision == "bfloat16",
+        use_cpu=not torch.cuda.is_available(),
+        save_steps=config.checkpoint,
+        save_total_limit=1,
+        seed=config.seed,
+        logging_steps=1,
+        logging_nan_inf_filter=False,
+        disable_tqdm=True,
+        report_to="none",
+        **more,
+    )
+    made._n_gpu = min(made.n_gpu, 1)  # a process has one GPU, and several train with several
+    return made
+
+
+def run(trainer: Any, told: Told, out: Path, markers: Markers) -> Any:
+    """All updates from the last checkpoint on; the adapter is kept beside the run."""
+    # All embeddings would be kept, too, if there are new tokens.
+    trainer.model.save_pretrained = partial(
+        trainer.model.save_pretrained, save_embedding_layers=False
+    )
+    trainer.remove_callback(PrinterCallback)
+    trainer.add_callback(told)
+    checkpoint = last_checkpoint(out)
+    trainer.train(resume_from_checkpoint=checkpoint and str(checkpoint))
+    finished = trainer.accelerator.unwrap_model(trainer.model).eval()
+    if trainer.is_world_process_zero():
+        finished.save_pretrained(out, selected_adapters=["default"])
+        write_markers(markers, out)
+        write_card(out, str(finished.get_base_model().name_or_path), markers.protocol)
+    trainer.accelerator.wait_for_everyone()
+    return finished
+
+
+def last_checkpoint(out: Path) -> Path | None:
+    """The last one that was written to its end: the trainer's state is its last file."""
+    states = out.glob("checkpoints/checkpoint-*/trainer_state.json")
+    found = [file.parent for file in states if file.read_text("utf-8").endswith("\n}\n")]
+    return max(found, key=step_of, default=None)
+
+
+def step_of(checkpoint: Path) -> int:
+    """So many updates were done."""
+    return int(checkpoint.name.rpartition("-")[2])
+
+
+class Told(TrainerCallback):
+    """Notes every update, and tells whoever listens.
+
+    measure: the loss on what is not trained, at a step where that is to be measured
+    """
+
+    def __init__(
+        self,
+        config: Updates,
+        out: Path,
+        on_report: Listener,
+        measure: Callable[[int], float | None] = lambda step: None,
+    ) -> None:
+        self.config = config
+        self.metrics = Metrics(out)
+        self.on_report = on_report
+        self.measure = measure
+
+    def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        """Forget what came behind the checkpoint."""
+        if state.is_world_process_zero:
+            self.metrics.keep(state.global_step)
+
+    def on_step_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        self.begun, self.seen = time.perf_counter(), state.num_input_tokens_seen
+
+    def on_log(self, args: Any, state: Any, control: Any, **given: Any) -> None:
+        """One update; the summary at the end of a run is none."""
+        logs, step = given["logs"], state.global_step
+        if "loss" not in logs:
+            return
+        if not math.isfinite(logs["loss"]):
+            rate = f"lower learning_rate (it is {self.config.learning_rate})"
+            raise DivergedError(f"the loss is {logs['loss']} at step {step}: {rate}")
+        speed = (state.num_input_tokens_seen - self.seen) / (time.perf_counter() - self.begun)
+        measured = self.measure(step)
+        rewards = logs.get("reward"), logs.get("rewards/right/mean")
+        report = Report(step, logs["loss"], speed, measured, *rewards)
+        if state.is_world_process_zero:
+            self.metrics.append(report)
+            self.on_report(report)
