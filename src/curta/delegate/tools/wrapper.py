@@ -13,6 +13,7 @@ import struct
 from collections.abc import Mapping
 from typing import Any
 
+from curta.delegate.tools.schemas import wrong
 from curta.delegate.tools.signature import ROOM, Function, Parameter, pointed
 from curta.errors import ToolError
 
@@ -143,6 +144,8 @@ def roomy(parameter: Parameter, given: Any, lengths: Mapping[int, int]) -> bytes
     """What is behind a pointer: bytes of room, bytes that are given, and these."""
     content: bytes
     if parameter.role == "text" and parameter.given:
+        if "\0" in given:  # there it would end
+            raise wrong(parameter.name, "a text without zero characters", given)
         content = given.encode() + b"\0"
     else:
         several = given if parameter.role == "array" else [given]
