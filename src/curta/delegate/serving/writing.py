@@ -70,7 +70,7 @@ Told = Piece | Finished | Failed
 class Writing(Row):
     """A row of a request: what waits for it first is its prompt.
 
-    `watch` hears of everything that happens, `tell` of what is to be passed on.
+    `watch` hears of everything that happens, `tell` of what is to be passed on, `leave` of the end.
     """
 
     def __init__(
@@ -80,6 +80,7 @@ class Writing(Row):
         calling: Calling,
         tell: Callable[[Told], None],
         watch: Callable[[Event], None],
+        leave: Callable[[Writing], None],
         *,
         time_limit: float,
     ) -> None:
@@ -87,6 +88,7 @@ class Writing(Row):
         self.wanted = wanted
         self.pass_on = tell
         self.watch = watch
+        self.leave = leave
         self.time_limit = time_limit
         self.arrived = time.monotonic()
         self.deadline = self.arrived + time_limit
@@ -186,13 +188,15 @@ class Writing(Row):
 
     def fail(self, refusal: RefusedError) -> None:
         """No answer, or no more of it."""
-        self.close("failed")
-        self.pass_on(Failed(refusal))
+        if self.outcome is None:
+            self.close("failed")
+            self.pass_on(Failed(refusal))
 
     def close(self, outcome: str) -> None:
         """It is done."""
         self.outcome, self.done = outcome, True
         self.given_up.set()
+        self.leave(self)
 
     def check(self) -> None:
         """End it if nobody wants it, or its time is over: an error if nothing is written."""
