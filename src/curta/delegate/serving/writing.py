@@ -65,6 +65,8 @@ class Failed:
 
 
 Told = Piece | Finished | Failed
+REASONS = {"over": "stop", "asking": "tool_calls", "full": "length", "": "length"}
+"""How an answer ends whose row is closed for this reason, or reached a limit."""
 
 
 class Writing(Row):
@@ -167,12 +169,8 @@ class Writing(Row):
     def go_on(self, tokens: list[int]) -> None:
         """With these, which were chosen or put behind a call, or to the end."""
         self.written += len(tokens)
-        if self.is_asking:
-            self.end("tool_calls")
-        elif self.is_over or self.stops.found:
-            self.end("stop")
-        elif self.is_full or self.room <= 0:
-            self.end("length")
+        if self.closed or self.stops.found or self.room <= 0:
+            self.end(REASONS[self.closed])
         else:
             self.waiting.extend(tokens)
             self.history.extend(tokens)

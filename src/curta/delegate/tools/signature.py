@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import json
 import re
+import struct
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
@@ -37,7 +38,6 @@ LAYOUTS = {
     "double": "d",
 }
 """Types of numbers, and how `struct` lays them out."""
-BITS = {"b": 8, "h": 16, "i": 32, "q": 64}
 BODY = re.compile(rb"(?:\s|//[^\n]*\n|/\*.*?\*/)*\{", re.DOTALL)
 """What follows a function's parameters if it is more than declared; the front end leaves it out."""
 Role = Literal["value", "text", "array", "number", "length"]
@@ -118,9 +118,9 @@ def number_schema(letter: str) -> Schema:
     """The values that a number of C can have."""
     if letter in "?fd":
         return {"type": "boolean" if letter == "?" else "number"}
-    bits, signed = BITS[letter.lower()], letter in BITS
-    low, high = (-(1 << bits - 1), (1 << bits - 1) - 1) if signed else (0, (1 << bits) - 1)
-    return {"type": "integer", "minimum": low, "maximum": high}
+    bits = 8 * struct.calcsize(f"<{letter}")
+    least = -(1 << bits - 1) if letter.islower() else 0
+    return {"type": "integer", "minimum": least, "maximum": least + (1 << bits) - 1}
 
 
 def functions_of(source: Source) -> dict[str, Function | ToolError]:
