@@ -14,12 +14,11 @@ from typing import Any
 
 from curta.delegate.calculations import (
     CALCULATOR,
-    ITEM,
     LEFT,
     LONGER_BEFORE,
-    SPELLINGS,
     mixed,
     readable,
+    spelt_plainly,
 )
 from curta.delegate.interception.calls import CALCULATE, Outcome
 from curta.delegate.interception.events import TextDelta
@@ -127,9 +126,7 @@ def calculation_at_end(line: str) -> str | None:
     plain = line.rstrip(" &")
     for written, read in WRITTEN:
         plain = written.sub(read, plain)
-    for sign, read in SPELLINGS.items():
-        plain = plain.replace(sign, read)
-    plain = re.sub("[ \t]+", " ", ITEM.sub("", plain)).replace("( ", "(").replace(" )", ")")
+    plain = spelt_plainly(plain).replace("( ", "(").replace(" )", ")")
     found = LAST.search(plain)
     if found is None or LONGER_BEFORE.search(plain[: found.start()]) or mixed(found["left"]):
         return None

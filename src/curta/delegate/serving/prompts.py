@@ -12,7 +12,6 @@ from curta.delegate.interception.formats import Format
 from curta.delegate.interception.generator import CalcGenerator, Prompt
 from curta.delegate.interception.pieces import Fragments
 from curta.delegate.serving.refusals import RefusedError
-from curta.errors import UserError
 
 TokenPrompt = tuple[int, ...]
 
@@ -57,14 +56,10 @@ class Prompts:
             )
         try:
             with self.lock:
-                return tuple(self.generator.inputs([prompt], format)["input_ids"][0].tolist())
+                return tuple(self.generator.encoded(prompt, format))
         except TemplateError as error:
             raise RefusedError(
                 f"{parameter}: the model's chat template refuses it: {error}", parameter=parameter
-            ) from error
-        except UserError as error:
-            raise RefusedError(
-                f"{parameter}: there is nothing in it", parameter=parameter
             ) from error
 
     def most_tokens(self, prompt: TokenPrompt, asked: int | None, limit: int, where: str) -> int:
