@@ -93,10 +93,16 @@ def natural(value: Number, what: str) -> int:
 # ---- kinds of functions ----
 
 
-def arithmetic(function: Function, vanishes: bool = True) -> Function:
-    """Of two numbers; beside a float the other becomes one. vanishes: a float of 0 can be right."""
+def arithmetic(function: Function, vanishes: bool = True, by_zero: str = "") -> Function:
+    """Of two numbers; beside a float the other becomes one.
+
+    vanishes: a float of 0 can be right
+    by_zero:  what to say if the second one is 0, if there is no value for it
+    """
 
     def applied(budget: Budget, a: Any, b: Any) -> Number:
+        if by_zero and b == 0:
+            raise UndefinedError(by_zero)
         if type(a) is int and type(b) is int:
             return function(a, b)  # type: ignore[no-any-return]
         if type(a) is float or type(b) is float:
