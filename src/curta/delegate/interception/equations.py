@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from curta.delegate.calculations import (
     CALCULATOR,
@@ -22,14 +21,7 @@ from curta.delegate.calculations import (
 )
 from curta.delegate.interception.calls import CALCULATE, Outcome
 from curta.delegate.interception.events import TextDelta
-from curta.delegate.interception.formats import (
-    Inline,
-    Marker,
-    Message,
-    going_on,
-    spelt_out,
-    templated,
-)
+from curta.delegate.interception.formats import Inline, Marker
 from curta.delegate.interception.scanner import Closed, Found
 from curta.delegate.tools.tool import Tool
 from curta.errors import CalculatorError, UserError
@@ -65,9 +57,6 @@ class Equations(Inline):
 
     def opening(self, name: str) -> str:
         raise UserError("--format equations: no call can be asked for; use own")
-
-    def prompt(self, tokenizer: Any, messages: Sequence[Message]) -> str:
-        return templated(tokenizer, spelt_out(messages, self), **going_on(messages))
 
     def behind(self, outcomes: Sequence[Outcome]) -> str:
         return "".join(f" {each.answer.text}" for each in outcomes if each.answer is not None)

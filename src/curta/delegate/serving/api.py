@@ -261,7 +261,8 @@ class Answer:
                 said[number] += told
         choices = [self.shape.choice(n, piece, ends[n].reason) for n, piece in enumerate(said)]
         written = sum(each.tokens for each in ends.values())
-        return self.shape.whole(choices, usage(self.read_tokens, written))
+        counts = usage(self.read_tokens, written)
+        return self.shape.answer(choices, streamed=False, usage=counts)
 
     async def events(self, include_usage: bool) -> AsyncIterator[dict[str, Any]]:
         """As it comes."""
@@ -271,20 +272,20 @@ class Answer:
         written = 0
         calls, places = Counter[int](), Counter[int]()
         async for number, told in self.pieces():
-            first = shape.first(number)
-            if first is not None and number not in begun:
-                yield first | extra
+            if shape.chat and number not in begun:
+                yield shape.chunk(number, {"role": "assistant", "content": ""}) | extra
             begun.add(number)
             if isinstance(told, Finished):
                 written += told.tokens
-                yield shape.last(number, told.reason) | extra
+                yield shape.chunk(number, {} if shape.chat else {"text": ""}, told.reason) | extra
             else:
                 for event in shape.deltas(number, told, calls[number], places[number]):
                     yield event | extra
                 calls[number] += len(told.asked)
                 places[number] += len(told.text)
         if include_usage:
-            yield shape.counts(usage(self.read_tokens, written))
+            counts = usage(self.read_tokens, written)
+            yield shape.answer([], streamed=True, usage=counts)
 
 
 class EventStream(StreamingResponse):
