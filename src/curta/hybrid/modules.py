@@ -40,6 +40,9 @@ from curta.machine.machine import Machine
 
 MACHINE = "machine"
 """The name of the machine's weights."""
+INPUT = arguments_schema(
+    {"input": {"type": "string"}}, {"input": "as the program's examples have it"}
+)
 
 
 @dataclass(frozen=True)
@@ -73,10 +76,6 @@ class GalleryTool:
             return refused(error, len(said))
         return answered(answer, Bounds(), len(prompt) + len(said))
 
-
-INPUT = arguments_schema(
-    {"input": {"type": "string"}}, {"input": "as the program's examples have it"}
-)
 
 Compiled = ProgramTool | MainTool | CalculatorTool | GalleryTool
 """The tools that weights execute."""

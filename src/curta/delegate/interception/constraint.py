@@ -9,10 +9,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from types import SimpleNamespace
 from typing import Any
 
 import torch
@@ -202,7 +200,7 @@ class Grammars:
         """What has read a text; None if that does not fit."""
         matcher = self.matcher(grammar)
         matcher.reset()
-        if text and not matcher.consume_tokens(self.tokens.greedy_tokenize(text)):
+        if text and not matcher.consume_tokens(self.tokens.tokenize_str(text)):
             self.matcher.cache_clear()  # one that has failed stays so
             return None
         return None if matcher.is_error() else matcher
@@ -242,21 +240,42 @@ def guided(tokenizer: Any) -> Any:
     from llguidance import LLTokenizer, TokenizerWrapper
     from llguidance.hf import from_tokenizer
 
-    with suppress(ValueError, AttributeError):
+    try:
         return from_tokenizer(tokenizer)
-    special = set(tokenizer.all_special_ids)
-    spelt = SimpleNamespace(
-        tokens=[
+    except (ValueError, AttributeError):
+        return LLTokenizer(TokenizerWrapper(Spelt(tokenizer)))
+
+
+class Spelt:
+    """Tokens by their texts, in the words of llguidance."""
+
+    def __init__(self, tokenizer: Any) -> None:
+        self.tokenizer = tokenizer
+        special = set(tokenizer.all_special_ids)
+        self.tokens = [
             f"\xff[{token}]".encode("latin-1")
             if token in special or not text or INCOMPLETE in text
             else text.encode()
             for token, text in enumerate(texts_of(tokenizer))
-        ],
-        special_token_ids=sorted(special),
-        eos_token_id=tokenizer.eos_token_id,
-        bos_token_id=tokenizer.bos_token_id,
-    )
-    return LLTokenizer(TokenizerWrapper(spelt))
+        ]
+        self.eos_token_id = tokenizer.eos_token_id
+        self.bos_token_id = tokenizer.bos_token_id
+        self.special_token_ids = sorted(special)
+        self.by_bytes = {text: token for token, text in enumerate(self.tokens)}
+        self.longest = max(map(len, self.tokens))
+
+    def __call__(self, text: bytes) -> list[int]:
+        found, at = [], 0
+        while at < len(text):
+            for length in range(min(self.longest, len(text) - at), 0, -1):
+                token = self.by_bytes.get(text[at : at + length])
+                if token is not None:
+                    found.append(token)
+                    at += length
+                    break
+            else:
+                at += 1
+        return found
 
 
 def texts_of(tokenizer: Any) -> Iterator[str]:

@@ -40,6 +40,10 @@ WORDS = {
     "call stack exhausted": "too many calls in each other",
 }
 """What a trap is to a model; all others are calls of functions that are not there."""
+INPUT = arguments_schema(
+    {"input": {"type": "string"}}, {"input": "what the program reads"}, ["input"]
+)
+"""What a whole program takes."""
 LETTERS = {"i32": "i", "i64": "q", "f32": "f", "f64": "d"}
 """Types of WebAssembly, as `struct` has them."""
 
@@ -191,11 +195,6 @@ class MainTool(Executed):
             return replace(failure, value=value)
         ending = "" if code == 0 else f"\n(ended with exit code {code})"
         return Answer(f"{said}{complaints}{ending}", value, True, execution.figures.tokens)
-
-
-INPUT = arguments_schema(
-    {"input": {"type": "string"}}, {"input": "what the program reads"}, ["input"]
-)
 
 
 def shortened(content: bytes | bytearray, bounds: Bounds) -> str:
