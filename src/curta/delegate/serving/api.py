@@ -57,6 +57,7 @@ from curta.delegate.serving.refusals import RefusedError
 from curta.delegate.serving.shapes import Shape, usage
 from curta.delegate.serving.stops import Piece
 from curta.delegate.serving.writing import Failed, Finished, Told, Wanted
+from curta.errors import UserError
 
 log = logging.getLogger(__name__)
 Made = TypeVar("Made")
@@ -196,10 +197,16 @@ def calls_of(generator: CalcGenerator, asked: Wish) -> tuple[Calling | None, str
     calling = generator.calling_with(
         (*own, *tools), asked=names, constrained=must_call is not None, shape=shape
     )
+    try:
+        openings = {name: calling.format.opening(name) for name in names}
+    except UserError as error:  # no marker can have its name
+        raise RefusedError(
+            f"tools: {error}", parameter="tools", code="tools_not_supported"
+        ) from error
     if must_call is None:
         return calling, ""
-    openings = [calling.format.opening(name) for name in ([must_call] if must_call else names)]
-    first, last = min(openings), max(openings)
+    possible = [openings[must_call]] if must_call else openings.values()
+    first, last = min(possible), max(possible)
     return calling, first[: common(first, last)]
 
 
