@@ -35,12 +35,7 @@ from curta.delegate.serving import probing
 from curta.delegate.serving.choosing import NewProcessor, choices, own_processors
 from curta.delegate.serving.limits import Limits
 from curta.delegate.serving.metrics import Metrics
-from curta.delegate.serving.refusals import (
-    RefusedError,
-    model_failed,
-    shutting_down,
-    too_late,
-)
+from curta.delegate.serving.refusals import RefusedError, shutting_down, too_late
 from curta.delegate.serving.writing import Told, Wanted, Writing
 from curta.delegate.tools.calculator import CalculatorTool
 from curta.delegate.tools.tool import Tool
@@ -149,7 +144,6 @@ class Engine:
     def cancel(self, writings: Sequence[Writing]) -> None:
         """Nobody wants the rest of these; they leave before the next step."""
         for writing in writings:
-            writing.is_cancelled = True
             writing.given_up.set()
         with self.changed:
             self.changed.notify()
@@ -202,7 +196,7 @@ class Engine:
         late = too_late(f"no row was free within the time limit of {seconds:g} s (--time-limit)")
         with self.changed:
             for writing in self.queued:
-                if writing.is_cancelled:
+                if writing.given_up.is_set():
                     writing.check()
                 elif writing.is_late:
                     writing.fail(late)
@@ -309,8 +303,9 @@ class Engine:
             yield
         except Exception as error:
             log.exception("a step of the model failed")
+            why = f"the model failed: {type(error).__name__}: {error}"
             for writing in writings:
-                writing.fail(model_failed(error))
+                writing.fail(RefusedError(why, status=500, code="model_failed"))
 
     def take(self, writing: Writing, choice: int) -> None:
         """What the model chose for one row."""

@@ -92,9 +92,8 @@ class Writing(Row):
         self.watch = watch
         self.leave = leave
         self.time_limit = time_limit
-        self.arrived = time.monotonic()
-        self.deadline = self.arrived + time_limit
-        self.last_step = self.arrived
+        self.last_step = time.monotonic()
+        self.deadline = self.last_step + time_limit
         self.waiting.extend(wanted.prompt)
         self.random = random.Random(wanted.seed)
         self.stops = Stops(wanted.stops)
@@ -118,11 +117,9 @@ class Writing(Row):
         self.tools: Future[list[Outcome]] | None = None
         """Its calls, while tools work on them."""
         self.given_up = threading.Event()
-        """Tells the tools that nobody wants their answers."""
+        """Set from any thread where nobody wants the rest, nor the answers of its tools."""
         self.has_place = False
         """Whether it is one of those that are written."""
-        self.is_cancelled = False
-        """Set from any thread: nobody wants the rest."""
 
     @property
     def is_late(self) -> bool:
@@ -200,7 +197,7 @@ class Writing(Row):
         """End it if nobody wants it, or its time is over: an error if nothing is written."""
         if self.outcome is not None:
             return
-        if self.is_cancelled:
+        if self.given_up.is_set():
             self.close("cancelled")
         elif self.is_late and self.written:
             self.end("length")
