@@ -89,7 +89,7 @@ def test_what_cannot_be_a_tool_says_why(name: str, reason: str) -> None:
         python_tool(FILE, name)
 
 
-def test_kinds_in_each_other() -> None:
+def test_schemas_in_each_other() -> None:
     assert schema_of(list[dict[str, int | None]], "x") == {
         "type": "array",
         "items": {
