@@ -32,7 +32,7 @@ def decode(
         scores = processor(given, row.narrowed(logits[0, -1].float())[None])
         choice = int(row.narrowed(scores[0]).argmax())
         written += row.take(choice, tokens - len(written))
-        if row.is_closed:
+        if row.closed:
             break
     row.finish()
     return written

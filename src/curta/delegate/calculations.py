@@ -82,10 +82,7 @@ def calculations(text: str) -> Iterator[Calculation]:
     for call in CALL.finditer(text):
         if call["right"] and (found := checked(call["left"].strip(), call["right"])):
             yield found
-    plain = CALL.sub(lambda call: call["right"] or "", text)
-    for spelling, sign in SPELLINGS.items():
-        plain = plain.replace(spelling, sign)
-    plain = re.sub("[ \t]+", " ", ITEM.sub("", plain))
+    plain = spelt_plainly(CALL.sub(lambda call: call["right"] or "", text))
     at = 0
     while match := EQUATION.search(plain, at):
         at = match.start("right")
@@ -94,6 +91,13 @@ def calculations(text: str) -> Iterator[Calculation]:
             continue
         if found := checked(match["left"], match["right"]):
             yield found
+
+
+def spelt_plainly(text: str) -> str:
+    """With the signs that are read here, and single spaces between them."""
+    for spelling, sign in SPELLINGS.items():
+        text = text.replace(spelling, sign)
+    return re.sub("[ \t]+", " ", ITEM.sub("", text))
 
 
 def mixed(expression: str) -> bool:

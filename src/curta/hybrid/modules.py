@@ -12,7 +12,7 @@ as users write them, those that curta ships (`registry`) by their names.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -25,8 +25,8 @@ from curta.delegate.calculator.backends.machine import Machine as MachineBackend
 from curta.delegate.calculator.backends.machine import module as calculator_program
 from curta.delegate.given_up import check_given_up
 from curta.delegate.tools.calculator import CalculatorTool
-from curta.delegate.tools.kinds import Arguments, Text
 from curta.delegate.tools.program import MainTool, ProgramTool, computer, first_comment
+from curta.delegate.tools.schemas import arguments_schema, checked_arguments
 from curta.delegate.tools.tool import Answer, Bounds, Tool, answered, refused
 from curta.delegate.tools.words import named_by
 from curta.engine import Engine, Level, load
@@ -40,6 +40,9 @@ from curta.machine.machine import Machine
 
 MACHINE = "machine"
 """The name of the machine's weights."""
+INPUT = arguments_schema(
+    {"input": {"type": "string"}}, {"input": "as the program's examples have it"}
+)
 
 
 @dataclass(frozen=True)
@@ -53,15 +56,12 @@ class GalleryTool:
     decode: Callable[[Iterable[str]], str]
     hearing: Hearing | None = None
     sandboxed: bool = True
-
-    @property
-    def parameters(self) -> Mapping[str, Any]:
-        return INPUT.schema()
+    parameters: Mapping[str, Any] = field(default_factory=lambda: INPUT)
 
     def call(self, arguments: Mapping[str, Any]) -> Answer:
         hearing, said = self.hearing or Hearing(self.name), list[int]()
         try:
-            prompt = self.engine.encode(self.encode(INPUT.checked(arguments)["input"]))
+            prompt = self.engine.encode(self.encode(checked_arguments(INPUT, arguments)["input"]))
             opening = np.array(prompt, dtype=np.int32)
             hearing.opened(opening)
             chunks: Iterable[Ids] = self.engine.chunks(prompt)
@@ -76,8 +76,6 @@ class GalleryTool:
             return refused(error, len(said))
         return answered(answer, Bounds(), len(prompt) + len(said))
 
-
-INPUT = Arguments({"input": Text()}, {"input": "as the program's examples have it"})
 
 Compiled = ProgramTool | MainTool | CalculatorTool | GalleryTool
 """The tools that weights execute."""

@@ -61,7 +61,7 @@ class JointRow(Row):
         fed = self.chosen(token, room)
         if self.pending:
             fed = self.settled([self.outcome(call) for call in self.pending])
-        if self.is_full:
+        if self.closed == "full":
             self.answer = []
         own = fed[: len(fed) - len(self.answer)]
         contexts = [

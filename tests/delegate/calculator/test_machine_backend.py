@@ -168,7 +168,7 @@ def test_the_transformer_says_it_of_many(machine: Machine) -> None:
 
 def test_what_takes_too_long_is_left(machine: Machine) -> None:
     short = Machine(BUDGET)
-    short.computer, short.tokens_for_each = machine.prepared(), 0
+    short.computer, short.tokens_for_each = machine.computer, 0
     given = parsed(["1+1", "comb(4100, 2050)", "2+2"])
     first, left, last = short.evaluate(given)
     assert (first, type(left), last) == (2, TooLargeError, 4)

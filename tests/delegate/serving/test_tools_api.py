@@ -22,7 +22,7 @@ import torch
 from curta.delegate.calculator import Calculator
 from curta.delegate.given_up import is_given_up
 from curta.delegate.interception.generator import CalcGenerator
-from curta.delegate.interception.protocol import FormatName
+from curta.delegate.interception.protocol import FormatName, Protocol
 from curta.delegate.tools import Answer
 from tests.support.served import NAME, server
 from tests.support.tiny_language_models import Push, PushTools, model, tokenizer, tools_tokenizer
@@ -441,6 +441,17 @@ def test_a_model_that_calls_the_calculator_alone_knows_no_others(format: FormatN
         pytest.raises(openai.BadRequestError, match="--format prompted"),
     ):
         create(serving, tools=[WEATHER])
+
+
+def test_tools_that_no_marker_can_name_are_refused() -> None:
+    own = Protocol(open="[[", close="]]")
+    writes = CalcGenerator(model(FAMILY), tools_tokenizer(), protocol=own, format="prompted")
+    with (
+        server(writes=writes, batch=1) as serving,
+        pytest.raises(openai.BadRequestError, match="no marker for other tools") as raised,
+    ):
+        create(serving, tools=[WEATHER])
+    assert raised.value.param == "tools"
 
 
 def test_many_with_tools_and_without_at_once(served: Any) -> None:

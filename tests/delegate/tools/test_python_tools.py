@@ -11,7 +11,7 @@ import pytest
 
 from curta.delegate.given_up import GIVEN_UP
 from curta.delegate.tools import Bounds
-from curta.delegate.tools.python import PythonTool, kind_of, python_tool
+from curta.delegate.tools.python import PythonTool, python_tool, schema_of
 from curta.errors import UserError
 
 FILE = str(Path(__file__).with_name("statistics_tool.py"))
@@ -89,8 +89,8 @@ def test_what_cannot_be_a_tool_says_why(name: str, reason: str) -> None:
         python_tool(FILE, name)
 
 
-def test_kinds_in_each_other() -> None:
-    assert kind_of(list[dict[str, int | None]], "x").schema() == {
+def test_schemas_in_each_other() -> None:
+    assert schema_of(list[dict[str, int | None]], "x") == {
         "type": "array",
         "items": {
             "type": "object",

@@ -28,20 +28,15 @@ Function = Callable[..., Any]
 
 def check(value: Value, budget: Budget) -> None:
     """Raise an error if a number is beyond the budget; a float is never inf or nan."""
-    if type(value) is int:
-        if value.bit_length() > budget.bits:
-            raise too_large(value.bit_length(), budget)
-    elif type(value) is float:
+    if isinstance(value, float):
         if not math.isfinite(value):
             raise TooLargeError("the result is beyond the largest float")
-    elif isinstance(value, Fraction):
-        if value.numerator.bit_length() > budget.bits:
-            raise too_large(value.numerator.bit_length(), budget)
-        if value.denominator.bit_length() > budget.denominator_bits:
-            raise TooLargeError(
-                f"a denominator of {value.denominator.bit_length()} bits: at most "
-                f"{budget.denominator_bits}"
-            )
+        return
+    above, below = value.numerator.bit_length(), value.denominator.bit_length()
+    if above > budget.bits:
+        raise too_large(above, budget)
+    if below > budget.denominator_bits:
+        raise TooLargeError(f"a denominator of {below} bits: at most {budget.denominator_bits}")
 
 
 def check_bits(bits: float, budget: Budget) -> None:
@@ -98,10 +93,16 @@ def natural(value: Number, what: str) -> int:
 # ---- kinds of functions ----
 
 
-def arithmetic(function: Function, vanishes: bool = True) -> Function:
-    """Of two numbers; beside a float the other becomes one. vanishes: a float of 0 can be right."""
+def arithmetic(function: Function, vanishes: bool = True, by_zero: str = "") -> Function:
+    """Of two numbers; beside a float the other becomes one.
+
+    vanishes: a float of 0 can be right
+    by_zero:  what to say if the second one is 0, if there is no value for it
+    """
 
     def applied(budget: Budget, a: Any, b: Any) -> Number:
+        if by_zero and b == 0:
+            raise UndefinedError(by_zero)
         if type(a) is int and type(b) is int:
             return function(a, b)  # type: ignore[no-any-return]
         if type(a) is float or type(b) is float:

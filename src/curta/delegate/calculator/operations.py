@@ -88,21 +88,10 @@ def divide(budget: Budget, a: Any, b: Any) -> Number:
     return a // b if a % b == 0 else Fraction(a, b)
 
 
-def floor_divide(budget: Budget, a: Number, b: Number) -> Number:
-    if b == 0:
-        raise UndefinedError("division by 0")
-    return whole_quotient(budget, a, b)  # type: ignore[no-any-return]
-
-
-def modulo(budget: Budget, a: Number, b: Number) -> Number:
-    if b == 0:
-        raise UndefinedError("remainder of a division by 0")
-    return remainder(budget, a, b)  # type: ignore[no-any-return]
-
-
 add, subtract = arithmetic(operator.add), arithmetic(operator.sub)
 product = arithmetic(operator.mul, vanishes=False)
-whole_quotient, remainder = arithmetic(operator.floordiv), arithmetic(operator.mod)
+floor_divide = arithmetic(operator.floordiv, by_zero="division by 0")
+modulo = arithmetic(operator.mod, by_zero="remainder of a division by 0")
 
 
 def power(budget: Budget, base: Number, exponent: Number) -> Number:

@@ -1,5 +1,7 @@
 """What stands between the markers of a call in a model's own format: three ways, as templates have
-them. Reading allows for what models write otherwise: spaces, several calls, a list of calls.
+them. `read` says which calls are in a text, if any, and allows for what models write otherwise:
+spaces, several calls, a list of calls. `grammar` says what the text has to go on like, in Lark's
+words, and how much of that there is.
 """
 
 from __future__ import annotations
@@ -9,7 +11,6 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
-from typing import Protocol as Interface
 
 from curta.delegate.interception.calls import Call
 from curta.delegate.tools.tool import Tool
@@ -18,16 +19,6 @@ from curta.errors import ToolError
 DECODER = json.JSONDecoder()
 SPACE = "SPACE: /[ \\n]{0,4}/"
 NOTHING: dict[str, Any] = {}
-
-
-class Body(Interface):
-    """One way."""
-
-    def read(self, text: str, tools: Sequence[Tool]) -> list[Call]:
-        """The calls in a text; none if there is none."""
-
-    def grammar(self, text: str, tools: Sequence[Tool]) -> tuple[str, str] | None:
-        """What the text has to go on like, in Lark's words, and how much of that there is."""
 
 
 @dataclass(frozen=True)
@@ -120,6 +111,9 @@ class Pairs:
 
     def grammar(self, text: str, tools: Sequence[Tool]) -> tuple[str, str] | None:
         return None
+
+
+Body = Json | NameAndJson | Pairs
 
 
 def flexible(signs: str) -> str:

@@ -10,27 +10,18 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from curta.delegate.calculations import (
     CALCULATOR,
-    ITEM,
     LEFT,
     LONGER_BEFORE,
-    SPELLINGS,
     mixed,
     readable,
+    spelt_plainly,
 )
 from curta.delegate.interception.calls import CALCULATE, Outcome
 from curta.delegate.interception.events import TextDelta
-from curta.delegate.interception.formats import (
-    Inline,
-    Marker,
-    Message,
-    going_on,
-    spelt_out,
-    templated,
-)
+from curta.delegate.interception.formats import Inline, Marker
 from curta.delegate.interception.scanner import Closed, Found
 from curta.delegate.tools.tool import Tool
 from curta.errors import CalculatorError, UserError
@@ -66,9 +57,6 @@ class Equations(Inline):
 
     def opening(self, name: str) -> str:
         raise UserError("--format equations: no call can be asked for; use own")
-
-    def prompt(self, tokenizer: Any, messages: Sequence[Message]) -> str:
-        return templated(tokenizer, spelt_out(messages, self), **going_on(messages))
 
     def behind(self, outcomes: Sequence[Outcome]) -> str:
         return "".join(f" {each.answer.text}" for each in outcomes if each.answer is not None)
@@ -127,9 +115,7 @@ def calculation_at_end(line: str) -> str | None:
     plain = line.rstrip(" &")
     for written, read in WRITTEN:
         plain = written.sub(read, plain)
-    for sign, read in SPELLINGS.items():
-        plain = plain.replace(sign, read)
-    plain = re.sub("[ \t]+", " ", ITEM.sub("", plain)).replace("( ", "(").replace(" )", ")")
+    plain = spelt_plainly(plain).replace("( ", "(").replace(" )", ")")
     found = LAST.search(plain)
     if found is None or LONGER_BEFORE.search(plain[: found.start()]) or mixed(found["left"]):
         return None

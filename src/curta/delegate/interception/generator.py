@@ -6,6 +6,7 @@ import queue
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 from typing import Any
 
 import torch
@@ -311,17 +312,11 @@ def ignore(event: Event) -> None:
 
 def joined(events: Sequence[Event]) -> Iterator[Event]:
     """Text that comes in a row as one event."""
-    text = ""
-    for event in events:
-        if isinstance(event, TextDelta):
-            text += event.text
-            continue
-        if text:
+    for is_text, several in groupby(events, lambda event: isinstance(event, TextDelta)):
+        if not is_text:
+            yield from several
+        elif text := "".join(event.text for event in several):
             yield TextDelta(text)
-            text = ""
-        yield event
-    if text:
-        yield TextDelta(text)
 
 
 __all__ = ["CalcGenerator", "CallRejected", "CallResult", "CallStarted", "Output", "TextDelta"]

@@ -145,11 +145,11 @@ class Table:
         complete, stopped = ending(self.criteria, self.tokens, scores)
         for number, row in enumerate(self.rows):
             within = len(row.waiting) > 1 and not at_once
-            if row.done or within or not (stopped[number] or row.is_closed):
+            if row.done or within or not (stopped[number] or row.closed):
                 continue
             row.tokens += len(row.waiting)
             row.done = True
-            row.ended = complete[number] or row.is_asking
+            row.ended = complete[number] or row.closed == "asking"
             row.finish()
 
     def room(self) -> int:

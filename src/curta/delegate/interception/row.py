@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from curta.delegate.interception.calls import Call, Outcome, answered
 from curta.delegate.interception.equations import Equations, EquationScanner
@@ -89,17 +89,15 @@ class Row:
         """Whether it needs no more tokens."""
         self.ended = False
         """Whether the answer is complete: it did not only reach a limit."""
-        self.is_over = False
-        """Whether the last turn has ended."""
-        self.is_asking = False
-        """Whether it ended with a call that somebody else answers."""
-        self.is_full = False
-        """Whether a call's answer had no room."""
+        self.closed: Literal["", "over", "asking", "full"] = ""
+        """Why nothing may follow, whatever a model would choose: the last turn has ended; or a call
+        is answered by somebody else, or its answer had no room.
+        """
 
     @property
-    def is_closed(self) -> bool:
-        """Whether nothing may follow, whatever a model would choose."""
-        return self.is_over or self.is_full or self.is_asking
+    def is_over(self) -> bool:
+        """Whether the last turn has ended."""
+        return self.closed == "over"
 
     def narrowed(self, scores: Any) -> Any:
         """Scores of the next token: where there is a constraint, of those that it allows alone."""
@@ -151,7 +149,7 @@ class Row:
                     self.tell(CallRejected(found.text, found.body.strip()))
                     rest = found.rest
                 elif self.calling.format.at_once:
-                    return self.called(calls, [token], piece, found, room, whole=whole)
+                    return self.called(calls, token, piece, found, room, whole=whole)
                 else:
                     self.note(calls, found.text)
                     self.text = rest = found.rest
@@ -173,7 +171,7 @@ class Row:
     def called(
         self,
         calls: list[Call],
-        tokens: list[int],
+        token: int,
         piece: str,
         found: Closed,
         room: int,
@@ -181,43 +179,34 @@ class Row:
         whole: bool,
     ) -> list[int]:
         """A call within a turn. `whole`: its last token ends a character and cannot be cut."""
-        rest = found.rest
-        cut: list[int] | None = None
+        cut: list[int] = []
         if found.rest and not whole:
             # Where its first part cannot be said alone, it stays as it is.
             with suppress(TokenError):
                 cut = list(self.calling.fragments.encode(piece[: len(piece) - len(found.rest)]))
-                rest = ""
         if any(call.name in self.calling.asked for call in calls):
-            self.is_asking = True
+            self.closed = "asking"
             self.note(calls, found.text)
-            if cut is not None:
+            if cut:
                 self.said.replace_last(cut)
-            return (cut or tokens)[:room]
-        self.pending = calls
-        self.resume = partial(self.behind, tokens, cut, found.text, rest, found.rest, room)
+            return (cut or [token])[:room]
+        self.pending, self.resume = calls, partial(self.behind, token, cut, found, room)
         return []
 
     def behind(
-        self,
-        tokens: list[int],
-        cut: list[int] | None,
-        text: str,
-        rest: str,
-        lost: str,
-        room: int,
-        outcomes: list[Outcome],
+        self, token: int, cut: list[int], found: Closed, room: int, outcomes: list[Outcome]
     ) -> list[int]:
-        """The answer right behind a call."""
-        fed = tokens if cut is None else cut
+        """The answer right behind a call, whose last token may have been cut."""
+        fed = cut or [token]
         answer, behind, failure = self.encoded(self.calling.format.behind(outcomes))
         if len(fed) + len(behind) > room:
-            self.is_full = True
-            self.unanswered(outcomes, text + lost)
-            return tokens
-        if cut is not None:
+            self.closed = "full"
+            self.unanswered(outcomes, found.text + found.rest)
+            return [token]
+        if cut:
             self.said.replace_last(cut)
-        self.tell_outcomes(outcomes, text + rest + answer, failure)
+        said = found.text + ("" if cut else found.rest) + answer
+        self.tell_outcomes(outcomes, said, failure)
         self.said.extend(behind)
         self.scanner.answered(answer)
         self.text = ""
@@ -242,23 +231,22 @@ class Row:
             else:
                 self.report(found)
         calls, self.noted = self.noted, []
-        self.is_asking = any(call.name in self.calling.asked for call in calls)
         own = [call for call in calls if call.name not in self.calling.asked]
-        if not calls or (self.is_asking and not own):
-            self.is_over = True
+        if len(own) < len(calls) or not own:
+            self.closed = "asking" if calls else "over"
+        if not own:
             return [token]
         self.pending, self.resume = own, partial(self.behind_turn, token, room)
         return []
 
     def behind_turn(self, token: int, room: int, outcomes: list[Outcome]) -> list[int]:
         """Answers in a turn of their own, and the beginning of the model's next one."""
-        if self.is_asking:  # somebody else has to answer the others first
-            self.is_over = True
+        if self.closed:  # somebody else has to answer the others first
             self.tell_outcomes(outcomes, "")
             return [token]
         answer, behind, failure = self.encoded(self.calling.format.behind(outcomes))
         if failure is not None or len(behind) > room:
-            self.is_full = True
+            self.closed = "full"
             self.unanswered(outcomes, "")
             return [token]
         self.said.extend(behind)

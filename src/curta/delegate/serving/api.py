@@ -38,7 +38,7 @@ from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -56,7 +56,8 @@ from curta.delegate.serving.prompts import Prompts
 from curta.delegate.serving.refusals import RefusedError
 from curta.delegate.serving.shapes import Shape, usage
 from curta.delegate.serving.stops import Piece
-from curta.delegate.serving.writing import Failed, Finished, Told, Wanted, Writing
+from curta.delegate.serving.writing import Failed, Finished, Told, Wanted
+from curta.errors import UserError
 
 log = logging.getLogger(__name__)
 Made = TypeVar("Made")
@@ -64,10 +65,10 @@ GONE = 499
 """The status under which answers to nobody are counted."""
 
 
-def application(engine: Engine, name: str) -> Starlette:
+def application(engine: Engine, name: str) -> ASGIApp:
     """The server's endpoints for one model, under a name."""
     api = Api(engine, name)
-    app = Starlette(
+    routes = Starlette(
         routes=[
             Route("/v1/chat/completions", partial(api.answer, chat=True), methods=["POST"]),
             Route("/v1/completions", partial(api.answer, chat=False), methods=["POST"]),
@@ -76,14 +77,9 @@ def application(engine: Engine, name: str) -> Starlette:
             Route("/health", api.health),
             Route("/metrics", api.metrics),
         ],
-        exception_handlers={
-            RefusedError: refused,
-            HTTPException: not_there,
-            Exception: broken,
-        },
+        exception_handlers=dict.fromkeys((RefusedError, HTTPException, Exception), refused),
     )
-    app.add_middleware(Counted, metrics=engine.metrics)
-    return app
+    return counted(routes, engine.metrics)
 
 
 class Api:
@@ -103,17 +99,15 @@ class Api:
             return Response(status_code=GONE)
         asked = read(decoded(body), chat=chat, served=self.name, limits=limits)
         wanted, read_tokens = await run_in_threadpool(self.wanted, asked)
-        answer = Answer(self.engine, wanted, read_tokens)
         generator = self.engine.generator
         format = (wanted[0].calling or generator.calling).format
         opening = generator.protocol.open if format.at_once else ""
-        shape = Shape(chat, self.name, opening)
-        answer.begin()
-        events = answer.events(shape, asked.include_usage)
+        answer = Answer(self.engine, wanted, read_tokens, Shape(chat, self.name, opening))
+        events = answer.events(asked.include_usage)
         made = None
         try:
             made = await unless_gone(
-                request.receive, anext(events) if asked.stream else answer.whole(shape)
+                request.receive, anext(events) if asked.stream else answer.whole()
             )
         finally:
             if made is None or not asked.stream:
@@ -203,10 +197,16 @@ def calls_of(generator: CalcGenerator, asked: Wish) -> tuple[Calling | None, str
     calling = generator.calling_with(
         (*own, *tools), asked=names, constrained=must_call is not None, shape=shape
     )
+    try:
+        openings = {name: calling.format.opening(name) for name in names}
+    except UserError as error:  # no marker can have its name
+        raise RefusedError(
+            f"tools: {error}", parameter="tools", code="tools_not_supported"
+        ) from error
     if must_call is None:
         return calling, ""
-    openings = [calling.format.opening(name) for name in ([must_call] if must_call else names)]
-    first, last = min(openings), max(openings)
+    possible = [openings[must_call]] if must_call else openings.values()
+    first, last = min(possible), max(possible)
     return calling, first[: common(first, last)]
 
 
@@ -220,24 +220,22 @@ def shape_of(generator: CalcGenerator, schema: Mapping[str, Any]) -> str:
 
 
 class Answer:
-    """The choices of one request, on their way from the engine's thread to the client."""
+    """The choices of one request, which are written from now on, on their way from the engine's
+    thread to the client.
+    """
 
-    def __init__(self, engine: Engine, wanted: list[Wanted], read_tokens: int) -> None:
+    def __init__(
+        self, engine: Engine, wanted: list[Wanted], read_tokens: int, shape: Shape
+    ) -> None:
         self.engine = engine
-        self.wanted = wanted
         self.read_tokens = read_tokens
+        self.shape = shape
         self.told: asyncio.Queue[tuple[int, Told]] = asyncio.Queue()
-        self.writings: list[Writing] = []
+        self.writings = engine.submit([(each, self.hears(n)) for n, each in enumerate(wanted)])
 
-    def begin(self) -> None:
-        """Have the choices written."""
-        loop = asyncio.get_running_loop()
-        self.writings = self.engine.submit(
-            [(each, self.hears(loop, number)) for number, each in enumerate(self.wanted)]
-        )
-
-    def hears(self, loop: asyncio.AbstractEventLoop, number: int) -> Callable[[Told], None]:
+    def hears(self, number: int) -> Callable[[Told], None]:
         """What the engine's thread calls for one choice."""
+        loop = asyncio.get_running_loop()
 
         def hear(told: Told) -> None:
             with contextlib.suppress(RuntimeError):  # the loop is closed: nobody listens
@@ -251,7 +249,7 @@ class Answer:
 
     async def pieces(self) -> AsyncIterator[tuple[int, Piece | Finished]]:
         """Everything there is to tell, up to the end of all choices."""
-        left = len(self.wanted)
+        left = len(self.writings)
         while left:
             number, told = await self.told.get()
             if isinstance(told, Failed):
@@ -259,44 +257,45 @@ class Answer:
             left -= isinstance(told, Finished)
             yield number, told
 
-    async def whole(self, shape: Shape) -> dict[str, Any]:
+    async def whole(self) -> dict[str, Any]:
         """All of it at once."""
-        said = [Piece("") for _ in self.wanted]
+        said = [Piece("") for _ in self.writings]
         ends: dict[int, Finished] = {}
         async for number, told in self.pieces():
             if isinstance(told, Finished):
                 ends[number] = told
             else:
                 said[number] += told
-        choices = [
-            shape.choice(number, piece, ends[number].reason) for number, piece in enumerate(said)
-        ]
-        return shape.whole(choices, usage(self.read_tokens, sum(e.tokens for e in ends.values())))
+        choices = [self.shape.choice(n, piece, ends[n].reason) for n, piece in enumerate(said)]
+        written = sum(each.tokens for each in ends.values())
+        counts = usage(self.read_tokens, written)
+        return self.shape.answer(choices, streamed=False, usage=counts)
 
-    async def events(self, shape: Shape, include_usage: bool) -> AsyncIterator[dict[str, Any]]:
+    async def events(self, include_usage: bool) -> AsyncIterator[dict[str, Any]]:
         """As it comes."""
+        shape = self.shape
         begun: set[int] = set()
         extra = {"usage": None} if include_usage else {}
         written = 0
         calls, places = Counter[int](), Counter[int]()
         async for number, told in self.pieces():
-            first = shape.first(number)
-            if first is not None and number not in begun:
-                yield first | extra
+            if shape.chat and number not in begun:
+                yield shape.chunk(number, {"role": "assistant", "content": ""}) | extra
             begun.add(number)
             if isinstance(told, Finished):
                 written += told.tokens
-                yield shape.last(number, told.reason) | extra
+                yield shape.chunk(number, {} if shape.chat else {"text": ""}, told.reason) | extra
             else:
                 for event in shape.deltas(number, told, calls[number], places[number]):
                     yield event | extra
                 calls[number] += len(told.asked)
                 places[number] += len(told.text)
         if include_usage:
-            yield shape.counts(usage(self.read_tokens, written))
+            counts = usage(self.read_tokens, written)
+            yield shape.answer([], streamed=True, usage=counts)
 
 
-class EventStream(Response):
+class EventStream(StreamingResponse):
     """Server-sent events, to a client who may be slow, or go away."""
 
     def __init__(
@@ -306,77 +305,51 @@ class EventStream(Response):
         events: AsyncIterator[dict[str, Any]],
         patience: float,
     ) -> None:
-        super().__init__(
-            media_type="text/event-stream",
-            headers={"Cache-Control": "no-cache", "X-Accel-Buffering": "no"},
-        )
-        del self.headers["content-length"]
+        headers = {"Cache-Control": "no-cache", "X-Accel-Buffering": "no"}
+        super().__init__(lines(first, events), headers=headers, media_type="text/event-stream")
         self.answer = answer
-        self.first = first
-        self.events = events
         self.patience = patience
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async def send_in_time(message: Message) -> None:
+            async with asyncio.timeout(self.patience):
+                await send(message)
+
         try:
-            await unless_gone(receive, self.send_all(send))
+            await super().__call__(scope, receive, send_in_time)
         except TimeoutError:
             log.warning("a client took nothing for %g s: it is dropped", self.patience)
         finally:
             self.answer.leave()
 
-    async def send_all(self, send: Send) -> bool:
-        """The stream from its beginning to its end."""
-        start = {"type": "http.response.start", "status": 200, "headers": self.raw_headers}
-        await send(start)
-        await self.send_event(send, json.dumps(self.first))
-        try:
-            async for event in self.events:
-                await self.send_event(send, json.dumps(event))
-        except RefusedError as refusal:
-            await self.send_event(send, json.dumps(refusal.body()))
-        await self.send_event(send, "[DONE]")
-        await send({"type": "http.response.body", "body": b"", "more_body": False})
-        return True
 
-    async def send_event(self, send: Send, data: str) -> None:
-        """One event; a `TimeoutError` if nobody takes it."""
-        async with asyncio.timeout(self.patience):
-            body = f"data: {data}\n\n".encode()
-            await send({"type": "http.response.body", "body": body, "more_body": True})
+async def lines(first: dict[str, Any], others: AsyncIterator[dict[str, Any]]) -> AsyncIterator[str]:
+    """A stream of events, from its beginning to its end."""
+    yield f"data: {json.dumps(first)}\n\n"
+    try:
+        async for event in others:
+            yield f"data: {json.dumps(event)}\n\n"
+    except RefusedError as refusal:
+        yield f"data: {json.dumps(refusal.body())}\n\n"
+    yield "data: [DONE]\n\n"
 
 
-class Counted:
-    """Counts requests by endpoint and status."""
+def counted(app: ASGIApp, metrics: Metrics) -> ASGIApp:
+    """The same; its answers are counted by endpoint and status."""
+    known = ("/v1/chat/completions", "/v1/completions", "/v1/models", "/health", "/metrics")
 
-    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
-        self.app = app
-        self.metrics = metrics
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            await self.app(scope, receive, send)
-            return
-        known = ("/v1/chat/completions", "/v1/completions", "/v1/models", "/health", "/metrics")
+    async def answered(scope: Scope, receive: Receive, send: Send) -> None:
         endpoint = scope["path"] if scope["path"] in known else "other"
 
-        has_begun = False
-
-        def count(status: int) -> None:
-            self.metrics.requests.labels(endpoint=endpoint, status=str(status)).inc()
-
-        async def counted(message: Message) -> None:
-            nonlocal has_begun
+        async def counting(message: Message) -> None:
             if message["type"] == "http.response.start":
-                has_begun = True
-                count(message["status"])
+                status = str(message["status"])
+                metrics.requests.labels(endpoint=endpoint, status=status).inc()
             await send(message)
 
-        try:
-            await self.app(scope, receive, counted)
-        except Exception:  # answered further outside, by `broken`
-            if not has_begun:
-                count(500)
-            raise
+        await app(scope, receive, counting)
+
+    return answered
 
 
 async def unless_gone(receive: Receive, made: Awaitable[Made]) -> Made | None:
@@ -413,23 +386,12 @@ async def whole_body(request: Request, most: int) -> bytes:
 
 
 async def refused(request: Request, error: Exception) -> Response:
-    """What the client has to change."""
-    assert isinstance(error, RefusedError)
-    return JSONResponse(error.body(), error.status, headers=error.headers())
-
-
-async def not_there(request: Request, error: Exception) -> Response:
-    """An endpoint that there is not, or not with this method."""
-    assert isinstance(error, HTTPException)
-    refusal = RefusedError(
-        f"{request.method} {request.url.path}: {error.detail}", status=error.status_code
-    )
-    return JSONResponse(refusal.body(), error.status_code, headers=error.headers)
-
-
-async def broken(request: Request, error: Exception) -> Response:
-    """Something of ours went wrong."""
-    refusal = RefusedError(
-        "the server made a mistake; its log says which", status=500, code="mistake"
-    )
-    return JSONResponse(refusal.body(), 500)
+    """What the client has to change, or that something of ours went wrong."""
+    headers: Mapping[str, str] | None = None
+    if isinstance(error, HTTPException):  # there is no such endpoint, or not with this method
+        where, headers = f"{request.method} {request.url.path}", error.headers
+        error = RefusedError(f"{where}: {error.detail}", status=error.status_code)
+    elif not isinstance(error, RefusedError):
+        mistake = "the server made a mistake; its log says which"
+        error = RefusedError(mistake, status=500, code="mistake")
+    return JSONResponse(error.body(), error.status, headers=headers or error.headers())

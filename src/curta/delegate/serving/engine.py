@@ -18,9 +18,10 @@ import logging
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, cast
+from contextlib import contextmanager
+from typing import cast
 
 import torch
 
@@ -34,12 +35,7 @@ from curta.delegate.serving import probing
 from curta.delegate.serving.choosing import NewProcessor, choices, own_processors
 from curta.delegate.serving.limits import Limits
 from curta.delegate.serving.metrics import Metrics
-from curta.delegate.serving.refusals import (
-    RefusedError,
-    model_failed,
-    shutting_down,
-    too_late,
-)
+from curta.delegate.serving.refusals import RefusedError, shutting_down, too_late
 from curta.delegate.serving.writing import Told, Wanted, Writing
 from curta.delegate.tools.calculator import CalculatorTool
 from curta.delegate.tools.tool import Tool
@@ -70,7 +66,7 @@ class Engine:
         self.ends = ends(generator.model.generation_config)
         self.places = self.limits.batch if self.is_batching else 1
         self.changed = threading.Condition()
-        self.queued: deque[Writing] = deque()
+        self.queued: list[Writing] = []
         self.starting: deque[Batch] = deque()
         """Rows whose prompts are read, or what a tool answered."""
         self.parked: list[Batch] = []
@@ -122,6 +118,7 @@ class Engine:
             wanted.calling or self.generator.calling,
             tell,
             self.count_call,
+            self.count_end,
             time_limit=self.limits.time_limit,
         )
         made.ends = self.ends
@@ -137,10 +134,16 @@ class Engine:
             return
         self.metrics.calls.labels(outcome=outcome).inc()
 
+    def count_end(self, writing: Writing) -> None:
+        """In the metrics; its row is free."""
+        self.metrics.choices.labels(finish=writing.outcome).inc()
+        if writing.has_place:
+            with self.changed:
+                self.running -= 1
+
     def cancel(self, writings: Sequence[Writing]) -> None:
         """Nobody wants the rest of these; they leave before the next step."""
         for writing in writings:
-            writing.is_cancelled = True
             writing.given_up.set()
         with self.changed:
             self.changed.notify()
@@ -180,7 +183,7 @@ class Engine:
             batches = [*self.starting, *self.parked, *([] if self.batch is None else [self.batch])]
             left = [*self.queued, *(each for batch in batches for each in writings_of(batch))]
             for writing in left:
-                self.ended(writing, lambda each: each.fail(shutting_down()))
+                writing.fail(shutting_down())
             self.queued.clear()
             self.starting.clear()
             self.parked.clear()
@@ -192,38 +195,35 @@ class Engine:
         seconds = self.limits.time_limit
         late = too_late(f"no row was free within the time limit of {seconds:g} s (--time-limit)")
         with self.changed:
-            waiting = list(self.queued)
-            for writing in waiting:
-                if writing.is_cancelled:
-                    self.ended(writing, Writing.check)
+            for writing in self.queued:
+                if writing.given_up.is_set():
+                    writing.check()
                 elif writing.is_late:
-                    self.ended(writing, lambda each: each.fail(late))
-            waiting = [each for each in waiting if each.outcome is None]
+                    writing.fail(late)
+            waiting = [each for each in self.queued if each.outcome is None]
             free = max(self.places - self.running, 0)
-            chosen = waiting[:free]
+            chosen, self.queued = waiting[:free], waiting[free:]
             for writing in chosen:
                 writing.has_place = True
-            groups = [chosen] if self.appends else [[each] for each in chosen]
-            self.starting.extend(
-                Batch(self.generator.model, group, appends=self.appends)
-                for group in groups
-                if group
-            )
-            self.queued = deque(waiting[free:])
             self.running += len(chosen)
+        groups = [chosen] if self.appends else [[each] for each in chosen]
+        self.starting.extend(
+            Batch(self.generator.model, group, appends=self.appends) for group in groups if group
+        )
 
     def unpark(self) -> None:
         """Rows whose tools have answered go on with that."""
         parked, self.parked = self.parked, []
         for batch in parked:
             (writing,) = writings_of(batch)
-            self.ended(writing, Writing.check)
+            writing.check()
             if writing.outcome is not None or writing.tools is None:
                 continue
             if not writing.tools.done():
                 self.parked.append(batch)
                 continue
-            self.guarded(writing, lambda each: each.go_on(each.settled(each.tools.result())))
+            with self.guarding([writing]):
+                writing.go_on(writing.settled(writing.tools.result()))
             writing.tools, writing.is_read = None, False
             if writing.outcome is None:
                 self.starting.append(batch)
@@ -254,17 +254,16 @@ class Engine:
         rows = writings_of(batch)
         done = [n for n, writing in enumerate(rows) if writing.is_read]
         unread = [n for n, writing in enumerate(rows) if not writing.is_read]
-        try:
+        with self.guarding(rows):
             return batch.part(done), batch.part(unread)
-        except Exception as error:  # such as a lack of memory: nobody else has these rows now
-            self.fail(rows, error)
-            return None, None
+        return None, None
 
     def join(self, batches: Sequence[Batch | None]) -> None:
         """Go on with the rows of all; those that wait for tools step aside."""
         there = [batch for batch in batches if batch is not None]
         rows = [each for batch in there for each in writings_of(batch)]
-        try:
+        self.batch = None
+        with self.guarding(rows):
             together = joined(there) if there else None
             if together is not None and any(each.tools for each in rows):
                 at_work = [n for n, each in enumerate(rows) if each.tools]
@@ -272,20 +271,15 @@ class Engine:
                 self.parked.extend(each for each in parts if each is not None)
                 together = together.part([n for n in range(len(rows)) if n not in at_work])
             self.batch = together
-        except Exception as error:
-            self.batch = None
-            self.fail(rows, error)
 
     def stepped(self, batch: Batch, count: int | None = None) -> Batch | None:
         """The rows that go on, so many tokens further."""
         for writing in writings_of(batch):
-            self.ended(writing, Writing.check)
-        try:
+            writing.check()
+        with self.guarding(writings_of(batch)):
             left = batch.going_on()
             return None if left is None else left.step(self, count)
-        except Exception as error:
-            self.fail(writings_of(batch), error)
-            return None
+        return None
 
     def all_tokens(self, batch: Batch, fed: torch.Tensor) -> torch.Tensor:
         """A pass is given what is new."""
@@ -302,12 +296,16 @@ class Engine:
         for writing, choice in zip(writings, chosen, strict=True):
             self.take(writing, choice)
 
-    def fail(self, writings: Sequence[Writing], error: Exception) -> None:
-        """None of these rows can go on."""
-        log.exception("a step of the model failed")
-        refusal = model_failed(error)
-        for writing in writings:
-            self.ended(writing, lambda each: each.fail(refusal))
+    @contextmanager
+    def guarding(self, writings: Sequence[Writing]) -> Iterator[None]:
+        """What goes wrong here, such as a lack of memory, ends these rows, and no others."""
+        try:
+            yield
+        except Exception as error:
+            log.exception("a step of the model failed")
+            why = f"the model failed: {type(error).__name__}: {error}"
+            for writing in writings:
+                writing.fail(RefusedError(why, status=500, code="model_failed"))
 
     def take(self, writing: Writing, choice: int) -> None:
         """What the model chose for one row."""
@@ -315,7 +313,8 @@ class Engine:
         took = self.metrics.each_token if before else self.metrics.first_token
         took.observe(now - writing.last_step)
         writing.last_step, writing.is_read = now, True
-        self.guarded(writing, lambda each: self.go_on(each, choice))
+        with self.guarding([writing]):
+            self.go_on(writing, choice)
         self.metrics.tokens.labels(kind="written").inc(writing.written - before)
 
     def go_on(self, writing: Writing, choice: int) -> None:
@@ -337,25 +336,6 @@ class Engine:
         finally:
             with self.changed:
                 self.changed.notify()
-
-    def guarded(self, writing: Writing, act: Callable[[Any], None]) -> None:
-        """Do something; what goes wrong there concerns only this row."""
-        try:
-            self.ended(writing, act)
-        except Exception as error:
-            self.fail([writing], error)
-
-    def ended(self, writing: Writing, act: Callable[[Any], None]) -> None:
-        """Do something that may end an answer, and count it if it does."""
-        if writing.outcome is not None:
-            return
-        act(writing)
-        if writing.outcome is None:
-            return
-        self.metrics.choices.labels(finish=writing.outcome).inc()
-        if writing.has_place:
-            with self.changed:
-                self.running -= 1
 
 
 def writings_of(batch: Batch) -> list[Writing]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import threading
-from typing import Any
+from collections.abc import Sequence
 
 from jinja2 import TemplateError
 
@@ -12,7 +12,6 @@ from curta.delegate.interception.formats import Format
 from curta.delegate.interception.generator import CalcGenerator, Prompt
 from curta.delegate.interception.pieces import Fragments
 from curta.delegate.serving.refusals import RefusedError
-from curta.errors import UserError
 
 TokenPrompt = tuple[int, ...]
 
@@ -37,35 +36,24 @@ class Prompts:
         self, prompt: Prompt | TokenPrompt, parameter: str, format: Format | None = None
     ) -> TokenPrompt:
         """The same tokens as in `CalcGenerator`; `parameter` is where the prompt came from."""
-        if isinstance(prompt, tuple) and all(isinstance(each, int) for each in prompt):
-            tokens = tuple(prompt)
-            if any(not 0 <= token < self.vocabulary for token in tokens):
-                raise RefusedError(
-                    f"{parameter}: tokens are numbers below {self.vocabulary}", parameter=parameter
-                )
+        why = "there is nothing in it"
+        made: Sequence[int] = ()
+        if isinstance(prompt, tuple):
+            if all(0 <= token < self.vocabulary for token in prompt):
+                made = prompt
+            else:
+                why = f"tokens are numbers below {self.vocabulary}"
+        elif not isinstance(prompt, str) and self.generator.tokenizer.chat_template is None:
+            why = "the model has no chat template: use /v1/completions"
         else:
-            tokens = self.encoded(prompt, parameter, format)
-        if not tokens:
-            raise RefusedError(f"{parameter}: there is nothing in it", parameter=parameter)
-        return tokens
-
-    def encoded(self, prompt: Any, parameter: str, format: Format | None) -> TokenPrompt:
-        """A text or a conversation."""
-        if not isinstance(prompt, str) and self.generator.tokenizer.chat_template is None:
-            raise RefusedError(
-                "the model has no chat template: use /v1/completions", parameter=parameter
-            )
-        try:
-            with self.lock:
-                return tuple(self.generator.inputs([prompt], format)["input_ids"][0].tolist())
-        except TemplateError as error:
-            raise RefusedError(
-                f"{parameter}: the model's chat template refuses it: {error}", parameter=parameter
-            ) from error
-        except UserError as error:
-            raise RefusedError(
-                f"{parameter}: there is nothing in it", parameter=parameter
-            ) from error
+            try:
+                with self.lock:
+                    made = self.generator.encoded(prompt, format)
+            except TemplateError as error:
+                why = f"the model's chat template refuses it: {error}"
+        if not made:
+            raise RefusedError(f"{parameter}: {why}", parameter=parameter)
+        return tuple(made)
 
     def most_tokens(self, prompt: TokenPrompt, asked: int | None, limit: int, where: str) -> int:
         """How many tokens may be written behind a prompt."""

@@ -58,10 +58,3 @@ def shutting_down() -> RefusedError:
 def too_late(why: str) -> RefusedError:
     """A request whose time was over before anything was written."""
     return RefusedError(why, status=503, code="time_limit", wait=5)
-
-
-def model_failed(error: BaseException) -> RefusedError:
-    """Something went wrong that the request is not to blame for."""
-    return RefusedError(
-        f"the model failed: {type(error).__name__}: {error}", status=500, code="model_failed"
-    )

@@ -25,10 +25,19 @@ class Shape:
     name: str = field(default_factory=lambda: uuid.uuid4().hex)
     created: int = field(default_factory=lambda: int(time.time()))
 
-    def whole(self, choices: Sequence[dict[str, Any]], usage: dict[str, int]) -> dict[str, Any]:
-        """An answer in one piece."""
-        kind = "chat.completion" if self.chat else "text_completion"
-        return self.frame(kind) | {"choices": list(choices), "usage": usage}
+    def answer(
+        self, choices: list[dict[str, Any]], *, streamed: bool, **more: Any
+    ) -> dict[str, Any]:
+        """An answer with these choices, or an event of a stream."""
+        kind, prefix = ("chat.completion", "chatcmpl") if self.chat else ("text_completion", "cmpl")
+        return {
+            "id": f"{prefix}-{self.name}",
+            "object": f"{kind}.chunk" if streamed and self.chat else kind,
+            "created": self.created,
+            "model": self.model,
+            "choices": choices,
+            **more,
+        }
 
     def choice(self, index: int, piece: Piece, reason: str) -> dict[str, Any]:
         """One choice of it, all of which is one piece."""
@@ -43,12 +52,6 @@ class Shape:
             message["tool_calls"] = [asked_call(each) for each in piece.asked]
         return made | {"message": message | {"calculations": found}}
 
-    def first(self, index: int) -> dict[str, Any] | None:
-        """What a stream of a chat begins with, for each choice."""
-        if not self.chat:
-            return None
-        return self.chunk(index, {"role": "assistant", "content": ""}, None)
-
     def deltas(self, index: int, piece: Piece, calls: int, offset: int) -> Iterator[dict[str, Any]]:
         """What is new, with the calculations that end in it; behind so many calls and so much text.
 
@@ -57,16 +60,15 @@ class Shape:
         found = [self.calculation(call) for call in piece.calls]
         if piece.text or found or piece.scores:
             given: dict[str, Any] = {"content" if self.chat else "text": piece.text}
-            made = self.chunk(index, given | ({"calculations": found} if found else {}), None)
-            made["choices"][0]["logprobs"] = self.logprobs(piece.scores, offset)
-            yield made
+            given |= {"calculations": found} if found else {}
+            yield self.chunk(index, given, logprobs=self.logprobs(piece.scores, offset))
         for number, each in enumerate(piece.asked, calls):
             whole = asked_call(each)
             arguments = whole["function"].pop("arguments")
             named = whole | {"index": number, "function": whole["function"] | {"arguments": ""}}
             rest = {"index": number, "function": {"arguments": arguments}}
             for part in (named, rest):
-                yield self.chunk(index, {"tool_calls": [part]}, None)
+                yield self.chunk(index, {"tool_calls": [part]})
 
     def logprobs(self, scores: Sequence[Score], offset: int) -> dict[str, Any] | None:
         """Of chosen tokens, if they were asked for; `offset` is where their text begins."""
@@ -87,33 +89,16 @@ class Shape:
             "text_offset": list(places),
         }
 
-    def last(self, index: int, reason: str) -> dict[str, Any]:
-        """What a choice ends with."""
-        return self.chunk(index, {} if self.chat else {"text": ""}, reason)
-
-    def chunk(self, index: int, given: dict[str, Any], reason: str | None) -> dict[str, Any]:
+    def chunk(
+        self,
+        index: int,
+        given: dict[str, Any],
+        reason: str | None = None,
+        logprobs: dict[str, Any] | None = None,
+    ) -> dict[str, Any]:
         """One event of a stream."""
-        made: dict[str, Any] = {"index": index, "finish_reason": reason, "logprobs": None}
-        choice = made | ({"delta": given} if self.chat else given)
-        return self.frame(self.streamed) | {"choices": [choice]}
-
-    def counts(self, usage: dict[str, int]) -> dict[str, Any]:
-        """The event with counts that a stream may end with."""
-        return self.frame(self.streamed) | {"choices": [], "usage": usage}
-
-    @property
-    def streamed(self) -> str:
-        """What an event of a stream is."""
-        return "chat.completion.chunk" if self.chat else "text_completion"
-
-    def frame(self, kind: str) -> dict[str, Any]:
-        """What every part has."""
-        return {
-            "id": f"{'chatcmpl' if self.chat else 'cmpl'}-{self.name}",
-            "object": kind,
-            "created": self.created,
-            "model": self.model,
-        }
+        made: dict[str, Any] = {"index": index, "finish_reason": reason, "logprobs": logprobs}
+        return self.answer([made | ({"delta": given} if self.chat else given)], streamed=True)
 
     def calculation(self, call: Call) -> dict[str, Any]:
         """A call, in parts."""

@@ -65,12 +65,14 @@ class Failed:
 
 
 Told = Piece | Finished | Failed
+REASONS = {"over": "stop", "asking": "tool_calls", "full": "length", "": "length"}
+"""How an answer ends whose row is closed for this reason, or reached a limit."""
 
 
 class Writing(Row):
     """A row of a request: what waits for it first is its prompt.
 
-    `watch` hears of everything that happens, `tell` of what is to be passed on.
+    `watch` hears of everything that happens, `tell` of what is to be passed on, `leave` of the end.
     """
 
     def __init__(
@@ -80,6 +82,7 @@ class Writing(Row):
         calling: Calling,
         tell: Callable[[Told], None],
         watch: Callable[[Event], None],
+        leave: Callable[[Writing], None],
         *,
         time_limit: float,
     ) -> None:
@@ -87,10 +90,10 @@ class Writing(Row):
         self.wanted = wanted
         self.pass_on = tell
         self.watch = watch
+        self.leave = leave
         self.time_limit = time_limit
-        self.arrived = time.monotonic()
-        self.deadline = self.arrived + time_limit
-        self.last_step = self.arrived
+        self.last_step = time.monotonic()
+        self.deadline = self.last_step + time_limit
         self.waiting.extend(wanted.prompt)
         self.random = random.Random(wanted.seed)
         self.stops = Stops(wanted.stops)
@@ -114,11 +117,9 @@ class Writing(Row):
         self.tools: Future[list[Outcome]] | None = None
         """Its calls, while tools work on them."""
         self.given_up = threading.Event()
-        """Tells the tools that nobody wants their answers."""
+        """Set from any thread where nobody wants the rest, nor the answers of its tools."""
         self.has_place = False
         """Whether it is one of those that are written."""
-        self.is_cancelled = False
-        """Set from any thread: nobody wants the rest."""
 
     @property
     def is_late(self) -> bool:
@@ -165,12 +166,8 @@ class Writing(Row):
     def go_on(self, tokens: list[int]) -> None:
         """With these, which were chosen or put behind a call, or to the end."""
         self.written += len(tokens)
-        if self.is_asking:
-            self.end("tool_calls")
-        elif self.is_over or self.stops.found:
-            self.end("stop")
-        elif self.is_full or self.room <= 0:
-            self.end("length")
+        if self.closed or self.stops.found or self.room <= 0:
+            self.end(REASONS[self.closed])
         else:
             self.waiting.extend(tokens)
             self.history.extend(tokens)
@@ -186,19 +183,21 @@ class Writing(Row):
 
     def fail(self, refusal: RefusedError) -> None:
         """No answer, or no more of it."""
-        self.close("failed")
-        self.pass_on(Failed(refusal))
+        if self.outcome is None:
+            self.close("failed")
+            self.pass_on(Failed(refusal))
 
     def close(self, outcome: str) -> None:
         """It is done."""
         self.outcome, self.done = outcome, True
         self.given_up.set()
+        self.leave(self)
 
     def check(self) -> None:
         """End it if nobody wants it, or its time is over: an error if nothing is written."""
         if self.outcome is not None:
             return
-        if self.is_cancelled:
+        if self.given_up.is_set():
             self.close("cancelled")
         elif self.is_late and self.written:
             self.end("length")

@@ -7,12 +7,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from curta.delegate.calculator import Calculator
-from curta.delegate.tools.kinds import Arguments, Text
+from curta.delegate.tools.schemas import arguments_schema, checked_arguments
 from curta.delegate.tools.tool import Answer, refused
 from curta.errors import CalculatorError, ToolError
 
-ARGUMENTS = Arguments(
-    {"expression": Text()}, {"expression": "numbers with operators and functions between them"}
+PARAMETERS = arguments_schema(
+    {"expression": {"type": "string"}},
+    {"expression": "numbers with operators and functions between them"},
 )
 
 
@@ -26,7 +27,7 @@ class CalculatorTool:
         "The exact value of an expression: whole numbers, decimals, + - * / // % ^, parentheses, "
         "comparisons and functions such as sqrt, gcd, factorial. A result that is rounded says so."
     )
-    parameters: Mapping[str, Any] = field(default_factory=ARGUMENTS.schema)
+    parameters: Mapping[str, Any] = field(default_factory=lambda: PARAMETERS)
     sandboxed: bool = True
 
     @property
@@ -43,5 +44,5 @@ class CalculatorTool:
 
     def evaluate(self, arguments: Any) -> Answer:
         """The result, or an error."""
-        result = self.calculator.evaluate(ARGUMENTS.checked(arguments)["expression"])
+        result = self.calculator.evaluate(checked_arguments(PARAMETERS, arguments)["expression"])
         return Answer(result.text, result.value, result.exact)

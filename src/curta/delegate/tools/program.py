@@ -18,14 +18,14 @@ from typing import Any
 from curta.delegate.given_up import check_given_up
 from curta.delegate.tools import wrapper
 from curta.delegate.tools.compile import Source, build
-from curta.delegate.tools.kinds import Arguments, Text
-from curta.delegate.tools.signature import Function, functions_of, kind_of
+from curta.delegate.tools.schemas import Schema, arguments_schema, checked_arguments
+from curta.delegate.tools.signature import Function, functions_of, number_schema
 from curta.delegate.tools.tool import Answer, Bounds, Found, answered, refused
 from curta.errors import CurtaError, ExitError, LimitError, ToolError, Trap
 from curta.machine import layout
 from curta.machine.conversation import Conversation, ConversationLimits, Figures
 from curta.machine.host import Host
-from curta.machine.instance import START, Instance, Result
+from curta.machine.instance import START, Instance
 from curta.machine.loaded import LoadedProgram
 from curta.machine.machine import Machine
 from curta.machine.run import constructed
@@ -40,6 +40,10 @@ WORDS = {
     "call stack exhausted": "too many calls in each other",
 }
 """What a trap is to a model; all others are calls of functions that are not there."""
+INPUT = arguments_schema(
+    {"input": {"type": "string"}}, {"input": "what the program reads"}, ["input"]
+)
+"""What a whole program takes."""
 LETTERS = {"i32": "i", "i64": "q", "f32": "f", "f64": "d"}
 """Types of WebAssembly, as `struct` has them."""
 
@@ -50,16 +54,34 @@ def computer() -> Machine:
     return Machine()
 
 
+def loaded(module: bytes, bounds: Bounds) -> LoadedProgram:
+    """The program, lowered and proved, from a cache if it can; and the machine made ready."""
+    computer().talker().close()
+    return computer().load(module, max_memory=bounds.pages)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Executed:
+    """A tool that the transformer executes: the program of a module, by a machine."""
+
+    name: str
+    description: str
+    parameters: Schema
+    program: LoadedProgram
+    module: bytes = field(repr=False)
+    bounds: Bounds
+    machine: Machine = field(default_factory=computer, repr=False)
+    sandboxed: bool = True
+
+
 @dataclass
 class Execution:
-    """One instance of a program, within bounds."""
+    """One instance of a tool's program, within its bounds."""
 
-    program: LoadedProgram
-    bounds: Bounds
+    tool: Executed
     payload: bytes = b""
     """What the program finds as its arguments."""
     stdin: bytes = b""
-    machine: Machine = field(default_factory=computer)
     figures: Figures = field(default_factory=Figures)
     stdout: bytearray = field(default_factory=bytearray)
     stderr: bytearray = field(default_factory=bytearray)
@@ -68,6 +90,7 @@ class Execution:
     def instance(self) -> Iterator[Instance]:
         """The program, said, and set up; what it was is given back at the end."""
         begun: list[Conversation] = []
+        tool, bounds = self.tool, self.tool.bounds
         host = Host(
             self.stdin,
             self.stdout.extend,
@@ -76,11 +99,11 @@ class Execution:
             on_start=begun.append,
         )
         limits = ConversationLimits(
-            self.bounds.tokens, max_memory=self.bounds.pages, keep_trace=False, keep_output=False
+            bounds.tokens, max_memory=bounds.pages, keep_trace=False, keep_output=False
         )
         segments = layout.host_segments([self.payload], seed=0)
         try:
-            yield constructed(self.machine.start(self.program, host, limits, segments))
+            yield constructed(tool.machine.start(tool.program, host, limits, segments))
         finally:
             for conversation in begun:
                 self.figures = conversation.figures
@@ -88,102 +111,82 @@ class Execution:
 
     def looking(self) -> Callable[[Figures], None]:
         """What looks at the clock, and at how much was written, while the program runs."""
-        ends = time.monotonic() + self.bounds.seconds
-        most = 4 * self.bounds.characters + (1 << 20)
+        bounds = self.tool.bounds
+        ends = time.monotonic() + bounds.seconds
+        most = 4 * bounds.characters + (1 << 20)
 
         def look(figures: Figures) -> None:
             check_given_up()
             if time.monotonic() > ends:
-                raise LimitError(f"the call took more than {self.bounds.seconds:g} s")
+                raise LimitError(f"the call took more than {bounds.seconds:g} s")
             if len(self.stdout) + len(self.stderr) > most:
                 raise ToolError(f"the call wrote more than {most:,} bytes", "wrote too much")
 
         return look
 
-
-def loaded(module: bytes, bounds: Bounds) -> LoadedProgram:
-    """The program, lowered and proved, from a cache if it can; and the machine made ready."""
-    computer().talker().close()
-    return computer().load(module, max_memory=bounds.pages)
-
-
-def failed(error: CurtaError, tokens: int) -> Answer:
-    """A call that came to nothing, in short words."""
-    if isinstance(error, Trap):
-        words = WORDS.get(error.reason, "called a function that is not there")
-    elif isinstance(error, ExitError):
-        words = f"ended itself with exit code {error.code}"
-    else:
-        return refused(error, tokens)
-    return Answer(words, tokens=tokens, error=str(error))
+    def failed(self, error: CurtaError) -> Answer:
+        """A call that came to nothing, in short words."""
+        if isinstance(error, Trap):
+            words = WORDS.get(error.reason, "called a function that is not there")
+        elif isinstance(error, ExitError):
+            words = f"ended itself with exit code {error.code}"
+        else:
+            return refused(error, self.figures.tokens)
+        return Answer(words, tokens=self.figures.tokens, error=str(error))
 
 
-@dataclass(frozen=True)
-class ProgramTool:
-    """A function of a program: `encode` gives what the program finds as its arguments and the
-    numbers to call it with, `decode` makes the result of what it returned and wrote.
+@dataclass(frozen=True, kw_only=True)
+class ProgramTool(Executed):
+    """A function of a program, by the name that it is exported by.
 
-    module:  the program as WebAssembly
-    written: the function in C, if it is one
-    machine: who executes it
+    written: the function in C, if it is one, which is called by way of its wrapper
     """
 
-    name: str
-    description: str
-    arguments: Arguments
-    program: LoadedProgram
     entry: str
-    encode: Callable[[Mapping[str, Any]], tuple[bytes, list[Any]]]
-    decode: Callable[[Mapping[str, Any], Result, bytes], Any]
-    module: bytes = field(repr=False)
     written: Function | None = None
-    bounds: Bounds = field(default_factory=Bounds)
-    machine: Machine = field(default_factory=computer, repr=False)
-    sandboxed: bool = True
-
-    @property
-    def parameters(self) -> Mapping[str, Any]:
-        return self.arguments.schema()
 
     def call(self, arguments: Mapping[str, Any]) -> Answer:
-        execution = Execution(self.program, self.bounds, machine=self.machine)
+        execution = Execution(self)
         try:
-            given = self.arguments.checked(arguments)
-            execution.payload, numbers = self.encode(given)
-            with execution.instance() as instance:
-                returned = instance.invoke(self.entry, *numbers)
-            value = self.decode(given, returned, bytes(execution.stderr))
+            value = self.result(execution, checked_arguments(self.parameters, arguments))
         except CurtaError as error:
-            return failed(error, execution.figures.tokens)
+            return execution.failed(error)
         return answered(value, self.bounds, execution.figures.tokens)
 
+    def result(self, execution: Execution, given: Mapping[str, Any]) -> Any:
+        """What the function returned, or what its wrapper wrote."""
+        function, numbers = self.written, list(given.values())
+        if function is not None:
+            execution.payload, numbers = wrapper.written(function, given), []
+        with execution.instance() as instance:
+            returned = instance.invoke(self.entry, *numbers)
+        if function is None:
+            return list(returned) if isinstance(returned, tuple) else returned
+        if returned == wrapper.NO_ROOM:
+            raise ToolError(f"more than {self.bounds.pages} pages of memory", "out of memory")
+        output = bytes(execution.stderr)
+        if not isinstance(returned, int) or not 0 <= returned <= len(output):
+            raise wrapper.damaged(function)
+        return wrapper.read(function, output[len(output) - returned :], given)
 
-@dataclass(frozen=True)
-class MainTool:
+
+@dataclass(frozen=True, kw_only=True)
+class MainTool(Executed):
     """A whole program: it reads its input, and what it prints is the answer."""
 
-    name: str
-    description: str
-    program: LoadedProgram
-    module: bytes = field(repr=False)
-    bounds: Bounds = field(default_factory=Bounds)
-    machine: Machine = field(default_factory=computer, repr=False)
-    sandboxed: bool = True
-
-    @property
-    def parameters(self) -> Mapping[str, Any]:
-        return INPUT.schema()
+    parameters: Schema = field(default_factory=lambda: INPUT)
 
     def call(self, arguments: Mapping[str, Any]) -> Answer:
-        execution = Execution(self.program, self.bounds, machine=self.machine)
+        execution = Execution(self)
         code: int | None = None
         failure: Answer | None = None
         try:
-            execution.stdin = INPUT.checked(arguments).get("input", "").encode()
+            given = checked_arguments(self.parameters, arguments)
+            execution.stdin = given.get("input", "").encode()
             with execution.instance() as instance:
                 code = instance.run()
         except CurtaError as error:
-            failure = failed(error, execution.figures.tokens)
+            failure = execution.failed(error)
         said, complaints = (
             shortened(each, self.bounds) for each in (execution.stdout, execution.stderr)
         )
@@ -192,9 +195,6 @@ class MainTool:
             return replace(failure, value=value)
         ending = "" if code == 0 else f"\n(ended with exit code {code})"
         return Answer(f"{said}{complaints}{ending}", value, True, execution.figures.tokens)
-
-
-INPUT = Arguments({"input": Text()}, {"input": "what the program reads"}, frozenset({"input"}))
 
 
 def shortened(content: bytes | bytearray, bounds: Bounds) -> str:
@@ -214,11 +214,10 @@ def program_name(path: str) -> str:
 # -- C ---------------------------------------------
 
 
-def c_tools(source: Source, bounds: Bounds | None = None, *, functions: bool = False) -> Found:
+def c_tools(source: Source, bounds: Bounds, *, functions: bool = False) -> Found:
     """A file of C with a main is one tool, unless its functions are asked for; of all others, every
     function, by its name, or why it cannot be a tool.
     """
-    bounds = bounds or Bounds()
     found = functions_of(source)
     if found.pop("main", None) is not None and not functions:
         name, description = program_name(source.name), first_comment(source.text)
@@ -240,64 +239,48 @@ def first_comment(text: str) -> str:
 
 
 def main_tool(name: str, description: str, module: bytes, bounds: Bounds) -> MainTool:
-    return MainTool(name, description, loaded(module, bounds), module, bounds)
+    program = loaded(module, bounds)
+    return MainTool(
+        name=name, description=description, program=program, module=module, bounds=bounds
+    )
 
 
 def c_tool(function: Function, module: bytes, bounds: Bounds) -> ProgramTool:
-    def decode(given: Mapping[str, Any], returned: Result, output: bytes) -> Any:
-        if returned == wrapper.NO_ROOM:
-            raise ToolError(f"more than {bounds.pages} pages of memory", "out of memory")
-        if not isinstance(returned, int) or not 0 <= returned <= len(output):
-            raise wrapper.damaged(function)
-        return wrapper.read(function, output[len(output) - returned :], given)
-
     return ProgramTool(
-        function.name,
-        function.description,
-        function.arguments,
-        loaded(module, bounds),
-        wrapper.entry(function),
-        lambda given: (wrapper.written(function, given), []),
-        decode,
-        module,
-        function,
-        bounds,
+        name=function.name,
+        description=function.description,
+        parameters=function.schema,
+        program=loaded(module, bounds),
+        module=module,
+        bounds=bounds,
+        entry=wrapper.entry(function),
+        written=function,
     )
 
 
 # -- WebAssembly ---------------------------------------------
 
 
-def wasm_tools(
-    name: str, module: bytes, bounds: Bounds | None = None, *, functions: bool = False
-) -> Found:
+def wasm_tools(name: str, module: bytes, bounds: Bounds, *, functions: bool = False) -> Found:
     """A module with a _start is one tool, unless its functions are asked for; of others, every
     function that they export: numbers in, numbers out.
     """
-    bounds = bounds or Bounds()
+    entries = loaded(module, bounds).entries
+    if START in entries and not functions:
+        return {name: main_tool(name, "", module, bounds)}
+    return {name: wasm_tool(name, module, bounds) for name in entries if not name.startswith("_")}
+
+
+def wasm_tool(name: str, module: bytes, bounds: Bounds) -> ProgramTool:
     program = loaded(module, bounds)
-    if START in program.entries and not functions:
-        return {name: MainTool(name, "", program, module, bounds)}
-    offered = [name for name in program.entries if not name.startswith("_")]
-    return {name: wasm_tool(name, program, module, bounds) for name in offered}
-
-
-def wasm_tool(name: str, program: LoadedProgram, module: bytes, bounds: Bounds) -> ProgramTool:
-    entry = program.entries[name]
-    type_ = FunctionType(entry.parameters, entry.results)
-    kinds = {f"p{n}": kind_of(LETTERS[each]) for n, each in enumerate(type_.parameters)}
-
-    def decode(given: Mapping[str, Any], returned: Result, output: bytes) -> Any:
-        return list(returned) if isinstance(returned, tuple) else returned
-
+    type_ = FunctionType(program.entries[name].parameters, program.entries[name].results)
+    numbers = {f"p{n}": number_schema(LETTERS[each]) for n, each in enumerate(type_.parameters)}
     return ProgramTool(
-        name,
-        f"{name} of a WebAssembly module: {type_}",
-        Arguments(kinds),
-        program,
-        name,
-        lambda given: (b"", list(given.values())),
-        decode,
-        module,
+        name=name,
+        description=f"{name} of a WebAssembly module: {type_}",
+        parameters=arguments_schema(numbers),
+        program=program,
+        module=module,
         bounds=bounds,
+        entry=name,
     )

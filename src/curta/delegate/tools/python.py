@@ -23,31 +23,19 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from curta.delegate.given_up import check_given_up, is_given_up
 from curta.delegate.tools import confine
-from curta.delegate.tools.kinds import (
-    Anything,
-    Arguments,
-    Choice,
-    Either,
-    Kind,
-    Named,
-    Real,
-    Several,
-    Text,
-    Truth,
-    Whole,
-)
+from curta.delegate.tools.schemas import Schema, arguments_schema, checked_arguments
 from curta.delegate.tools.tool import Answer, Bounds, answered, refused
 from curta.errors import CurtaError, ToolError, UserError
 
-SIMPLE: dict[Any, Kind] = {
-    int: Whole(),
-    float: Real(),
-    str: Text(),
-    bool: Truth(),
-    Any: Anything(),
-    dict: Named(Anything()),
-    list: Several(Anything()),
-    type(None): Choice((None,)),
+SIMPLE: dict[Any, Schema] = {
+    int: {"type": "integer"},
+    float: {"type": "number"},
+    str: {"type": "string"},
+    bool: {"type": "boolean"},
+    Any: {},
+    dict: {"type": "object", "additionalProperties": {}},
+    list: {"type": "array", "items": {}},
+    type(None): {"enum": [None]},
 }
 MEMORY, OUTPUT = 4 << 30, 64 << 20
 """Bytes that the process of a call may use, and write. (Libraries for numbers take much of it.)"""
@@ -58,12 +46,12 @@ SHORT = 80
 # -- functions ---------------------------------------------
 
 
-def described(function: Callable[..., Any]) -> tuple[str, str, Arguments]:
+def described(function: Callable[..., Any]) -> tuple[str, str, Schema]:
     """What a model has to know of a function, by its name, docstring and type hints: what it is
     called, what it does, what it takes; a `UserError` if it does not say enough.
     """
     name, hints = function.__name__, get_type_hints(function)
-    kinds, optional = dict[str, Kind](), set[str]()
+    properties, optional = dict[str, Schema](), set[str]()
     for parameter in inspect.signature(function).parameters.values():
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
             raise UserError(f"{name}: {parameter} takes anything: say which arguments there are")
@@ -71,33 +59,33 @@ def described(function: Callable[..., Any]) -> tuple[str, str, Arguments]:
             raise UserError(f"{name}: {parameter.name} has no name to be given by: leave out the /")
         if parameter.name not in hints:
             raise UserError(f"{name}: {parameter.name} has no type: write {parameter.name}: int")
-        kinds[parameter.name] = kind_of(hints[parameter.name], f"{name}: {parameter.name}")
+        where = f"{name}: {parameter.name}"
+        properties[parameter.name] = schema_of(hints[parameter.name], where)
         if parameter.default is not parameter.empty:
             optional.add(parameter.name)
     lines = (inspect.getdoc(function) or "").splitlines()
     meanings = {match[1]: match[2] for match in map(MEANING.match, lines) if match}
     text = "\n".join(line for line in lines if not MEANING.match(line)).strip()
-    own = {parameter: meanings[parameter] for parameter in kinds if parameter in meanings}
-    return name, text, Arguments(kinds, own, frozenset(optional))
+    return name, text, arguments_schema(properties, meanings, optional)
 
 
 MEANING = re.compile(r"\s*(?::param )?(\w+)(?: \([^)]*\))?: +(\S.*)")
 """A line of a docstring about a parameter."""
 
 
-def kind_of(hint: Any, where: str) -> Kind:
+def schema_of(hint: Any, where: str) -> Schema:
     """The values that a type hint allows."""
     origin, inner = get_origin(hint), get_args(hint)
     if hint in SIMPLE:
         return SIMPLE[hint]
     if origin is Literal:
-        return Choice(inner)
+        return {"enum": list(inner)}
     if origin in (Union, types.UnionType):
-        return Either(tuple(kind_of(each, where) for each in inner))
+        return {"anyOf": [schema_of(each, where) for each in inner]}
     if origin in (list, Sequence) or (origin is tuple and inner[-1] is Ellipsis):
-        return Several(kind_of(inner[0], where))
+        return {"type": "array", "items": schema_of(inner[0], where)}
     if origin in (dict, Mapping) and inner[0] is str:
-        return Named(kind_of(inner[1], where))
+        return {"type": "object", "additionalProperties": schema_of(inner[1], where)}
     raise UserError(
         f"{where} is {getattr(hint, '__name__', hint)}: take int, float, str, bool, list[...], "
         "dict[str, ...], Literal[...] or several of them with |"
@@ -126,17 +114,13 @@ class OwnTool:
 
     name: str
     description: str
-    arguments: Arguments
+    parameters: Schema
     function: Callable[..., Answer]
     sandboxed: bool = True
 
-    @property
-    def parameters(self) -> Mapping[str, Any]:
-        return self.arguments.schema()
-
     def call(self, arguments: Mapping[str, Any]) -> Answer:
         try:
-            return self.function(**self.arguments.checked(arguments))
+            return self.function(**checked_arguments(self.parameters, arguments))
         except CurtaError as error:
             return refused(error)
 
@@ -199,10 +183,10 @@ def asked(question: Mapping[str, Any], bounds: Bounds, module: str = __name__) -
 def answer_to(question: Mapping[str, Any]) -> Any:
     """Describe a function of a file, or call it."""
     function = function_in(question["path"], question["name"])
-    _, description, arguments = described(function)
+    _, description, parameters = described(function)
     if "arguments" not in question:
-        return {"description": description, "parameters": arguments.schema()}
-    given = arguments.checked(question["arguments"])
+        return {"description": description, "parameters": parameters}
+    given = checked_arguments(parameters, question["arguments"])
     try:
         return plain(function(**given))
     except CurtaError:

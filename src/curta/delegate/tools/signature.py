@@ -15,12 +15,13 @@ from __future__ import annotations
 
 import json
 import re
+import struct
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from curta.delegate.tools.compile import Source, dumped
-from curta.delegate.tools.kinds import Arguments, Kind, Real, Several, Text, Truth, Whole
+from curta.delegate.tools.schemas import Schema, arguments_schema
 from curta.errors import ToolError
 
 LAYOUTS = {
@@ -37,7 +38,6 @@ LAYOUTS = {
     "double": "d",
 }
 """Types of numbers, and how `struct` lays them out."""
-BITS = {"b": 8, "h": 16, "i": 32, "q": 64}
 BODY = re.compile(rb"(?:\s|//[^\n]*\n|/\*.*?\*/)*\{", re.DOTALL)
 """What follows a function's parameters if it is more than declared; the front end leaves it out."""
 Role = Literal["value", "text", "array", "number", "length"]
@@ -71,12 +71,15 @@ class Parameter:
         return "<" + ("i" if self.type.startswith("enum ") else LAYOUTS[self.type])
 
     @property
-    def kind(self) -> Kind:
+    def schema(self) -> Schema:
         """Of the argument."""
         if self.role == "text":
-            return Text(of_c=True)
-        number = kind_of(self.layout[1])
-        return Several(number, self.size) if self.role == "array" else number
+            return {"type": "string"}
+        number = number_schema(self.layout[1])
+        if self.role != "array":
+            return number
+        ends = {} if self.size is None else {"minItems": self.size, "maxItems": self.size}
+        return {"type": "array", "items": number, **ends}
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,10 +96,10 @@ class Function:
     meanings: Mapping[str, str] = field(default_factory=dict)
 
     @property
-    def arguments(self) -> Arguments:
-        kinds = {p.name: p.kind for p in self.parameters if p.given}
-        meanings = {name: text for name, text in self.meanings.items() if name in kinds}
-        return Arguments(kinds, meanings)
+    def schema(self) -> Schema:
+        """Of its arguments."""
+        given = {each.name: each.schema for each in self.parameters if each.given}
+        return arguments_schema(given, self.meanings)
 
     @property
     def returns_length(self) -> bool:
@@ -111,14 +114,13 @@ class Function:
         return not any(p.given for p in same)
 
 
-def kind_of(letter: str) -> Kind:
+def number_schema(letter: str) -> Schema:
     """The values that a number of C can have."""
-    if letter == "?":
-        return Truth()
-    if letter in "fd":
-        return Real()
-    bits = BITS[letter.lower()]
-    return Whole(-(1 << bits - 1), (1 << bits - 1) - 1) if letter in BITS else Whole(0, 2**bits - 1)
+    if letter in "?fd":
+        return {"type": "boolean" if letter == "?" else "number"}
+    bits = 8 * struct.calcsize(f"<{letter}")
+    least = -(1 << bits - 1) if letter.islower() else 0
+    return {"type": "integer", "minimum": least, "maximum": least + (1 << bits) - 1}
 
 
 def functions_of(source: Source) -> dict[str, Function | ToolError]:

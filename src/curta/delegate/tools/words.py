@@ -38,7 +38,7 @@ def named_by(word: str, bounds: Bounds | None = None) -> list[Tool]:
         )
     if not Path(path).is_file():
         raise UserError(f"--tool {word}: there is no file {path}")
-    found = READERS[suffix](path, name, bounds)
+    found = READERS[suffix](path, name, bounds or Bounds())
     chosen = found if not colon else {name: found[name]} if name in found else {}
     usable = [tool for tool in chosen.values() if not isinstance(tool, ToolError)]
     if not usable:
@@ -49,7 +49,7 @@ def named_by(word: str, bounds: Bounds | None = None) -> list[Tool]:
     return usable
 
 
-def of_c(path: str, name: str, bounds: Bounds | None) -> Found:
+def of_c(path: str, name: str, bounds: Bounds) -> Found:
     from curta.delegate.tools.compile import Source
     from curta.delegate.tools.program import c_tools
 
@@ -58,14 +58,14 @@ def of_c(path: str, name: str, bounds: Bounds | None) -> Found:
     return c_tools(source, bounds, functions=bool(name))
 
 
-def of_wasm(path: str, name: str, bounds: Bounds | None) -> Found:
+def of_wasm(path: str, name: str, bounds: Bounds) -> Found:
     from curta.delegate.tools.program import program_name, wasm_tools
     from curta.machine.toolchain import read_program
 
     return wasm_tools(program_name(path), read_program(path), bounds, functions=bool(name))
 
 
-def of_python(path: str, name: str, bounds: Bounds | None) -> Found:
+def of_python(path: str, name: str, bounds: Bounds) -> Found:
     from curta.delegate.tools.python import python_tool
 
     if not name:
@@ -73,7 +73,7 @@ def of_python(path: str, name: str, bounds: Bounds | None) -> Found:
     return {name: python_tool(path, name, bounds)}
 
 
-READERS: dict[str, Callable[[str, str, Bounds | None], Found]] = {
+READERS: dict[str, Callable[[str, str, Bounds], Found]] = {
     ".c": of_c,
     ".wasm": of_wasm,
     ".wat": of_wasm,

@@ -11,8 +11,10 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Mapping
+from io import BytesIO
 from typing import Any
 
+from curta.delegate.tools.schemas import wrong
 from curta.delegate.tools.signature import ROOM, Function, Parameter, pointed
 from curta.errors import ToolError
 
@@ -143,6 +145,8 @@ def roomy(parameter: Parameter, given: Any, lengths: Mapping[int, int]) -> bytes
     """What is behind a pointer: bytes of room, bytes that are given, and these."""
     content: bytes
     if parameter.role == "text" and parameter.given:
+        if "\0" in given:  # there it would end
+            raise wrong(parameter.name, "a text without zero characters", given)
         content = given.encode() + b"\0"
     else:
         several = given if parameter.role == "array" else [given]
@@ -175,24 +179,24 @@ def read(function: Function, content: bytes, arguments: Mapping[str, Any]) -> An
 
 
 def results(function: Function, content: bytes, arguments: Mapping[str, Any]) -> Any:
-    reader, found = Reader(content), dict[str, Any]()
+    said, found = BytesIO(content), dict[str, Any]()
     lengths, names = lengths_of(function, arguments), result_names(function)
     returned: Any = None
     if pointed(function.result)[0]:
-        returned = reader.text()
+        returned = text(said)
     elif function.result != "void":
-        (returned,) = reader.numbers(Parameter("", function.result).layout, 1)
+        (returned,) = numbers(said, Parameter("", function.result).layout, 1)
     if function.result != "void" and not function.returns_length:
         found[RETURNED] = returned
     for parameter in (each for each in function.parameters if each.result):
         name = names[parameter.name]
         if parameter.role == "text":
-            found[name] = reader.text()
+            found[name] = text(said)
             continue
         count = lengths.get(parameter.length, parameter.size or 1)
         if function.own_room(parameter):
             count = checked_length(function, returned)
-        several = reader.numbers(parameter.layout, count)
+        several = numbers(said, parameter.layout, count)
         found[name] = several if parameter.role == "array" else several[0]
     return next(iter(found.values())) if len(found) == 1 else found or None
 
@@ -213,26 +217,18 @@ def result_names(function: Function) -> dict[str, str]:
     return dict(zip(names, short if is_clear else names, strict=True))
 
 
-class Reader:
-    """Bytes, from the first to the last."""
+def numbers(said: BytesIO, layout: str, count: int) -> list[Any]:
+    """So many, behind what was read."""
+    layout = f"<{count}{layout[1]}"
+    return list(struct.unpack(layout, said.read(struct.calcsize(layout))))
 
-    def __init__(self, content: bytes) -> None:
-        self.content = content
-        self.at = 0
 
-    def numbers(self, layout: str, count: int) -> list[Any]:
-        layout = f"<{count}{layout[1]}"
-        found = struct.unpack_from(layout, self.content, self.at)
-        self.at += struct.calcsize(layout)
-        return list(found)
-
-    def text(self) -> str | None:
-        (length,) = self.numbers("<I", 1)
-        if length == MISSING:
-            return None
-        content = self.content[self.at : self.at + length]
-        self.at += length
-        try:
-            return content.decode()
-        except UnicodeDecodeError:
-            raise ToolError("the result is a text that is not UTF-8", "text is not UTF-8") from None
+def text(said: BytesIO) -> str | None:
+    """The same of a text; None is a null pointer."""
+    (length,) = numbers(said, "<I", 1)
+    if length == MISSING:
+        return None
+    try:
+        return said.read(length).decode()
+    except UnicodeDecodeError:
+        raise ToolError("the result is a text that is not UTF-8", "text is not UTF-8") from None

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
-from functools import cache
+from functools import cache, cached_property
 from importlib.resources import files
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -61,7 +61,6 @@ class Machine:
         self.budget = budget
         self.level = level
         self.tokens_for_each = TOKENS_FOR_EACH
-        self.computer: curta.machine.machine.Machine | None = None
 
     def evaluate(self, programs: Sequence[Program]) -> list[Outcome]:
         """The outcome of each program; those of a run that reached its limit go on in another."""
@@ -81,7 +80,7 @@ class Machine:
         said: list[bytes] = []
         wanted = TOKENS_FOR_ALL + self.tokens_for_each * len(programs)
         try:
-            run = self.prepared().run(
+            run = self.computer.run(
                 module(),
                 stdin=written(programs, self.budget).encode(),
                 on_stdout=said.append,
@@ -95,13 +94,12 @@ class Machine:
             raise ProgramError(f"the calculator program ended with exit code {run.exit_code}")
         return run.stdout.decode().splitlines()
 
-    def prepared(self) -> curta.machine.machine.Machine:
+    @cached_property
+    def computer(self) -> curta.machine.machine.Machine:
         """The machine, made when it is used first."""
-        if self.computer is None:
-            from curta.machine.machine import Machine as Computer
+        from curta.machine.machine import Machine as Computer
 
-            self.computer = Computer(self.level)  # type: ignore[arg-type]
-        return self.computer
+        return Computer(self.level)  # type: ignore[arg-type]
 
 
 @cache
