@@ -100,4 +100,4 @@ def tell_end(
         None if failure is None else str(failure),
     )
     shown.tell(str(figures), report)
-    return code if 0 <= code < 256 else 1
+    return code & 0xFF

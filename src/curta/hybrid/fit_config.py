@@ -29,4 +29,5 @@ class FitConfig:
     def temperature(self, step: int, *, numbers: bool) -> float:
         """At a step, counted from 0."""
         hottest = self.hottest or (4.0 if numbers else 0.2)
-        return hottest * (self.coldest / hottest) ** (step / max(self.steps - 1, 1))
+        share: float = (self.coldest / hottest) ** (step / max(self.steps - 1, 1))
+        return hottest * share

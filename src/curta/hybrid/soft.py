@@ -194,5 +194,5 @@ def with_last(before: Tensor | None, last: Tensor) -> Tensor:
     """One more along the last dimension, of a shape that goes together with those before."""
     if before is None:
         return last[..., None]
-    shape = torch.broadcast_shapes(before.shape[:-1], last.shape)
+    shape = torch.broadcast_shapes(before.shape[:-1], last.shape)  # type: ignore[no-untyped-call]
     return torch.cat([before.expand(*shape, -1), last.expand(shape)[..., None]], dim=-1)

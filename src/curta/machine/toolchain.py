@@ -31,7 +31,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -87,6 +87,16 @@ NAMES = b"\4name"
 """What the custom section with the names of functions begins with."""
 UNCERTAIN = 0.05
 """Seconds: a file that was changed so shortly before may have been changed during compilation."""
+HARMLESS = re.compile(
+    r"-(?:O\w?|g\d?|w|W(?![lpa],)[\w=+-]+|[DU]\w.*|pedantic(?:-errors)?|std=[\w+]+|m[\w=.+-]+"
+    r"|f(?!\S*(?:profile|module|plugin|pch))[\w-]+(?:=[\w-]+)?|l[\w.+-]+)"
+)
+"""Flags that read no files. Libraries of `-l` are the compiler's own if there is no `-L`."""
+SEARCHED = ("-isystem", "-iquote", "-idirafter", "-I")
+UNLISTED = (b"__has_include", b"__has_embed", b"incbin")
+"""In a source: what comes of it may depend on files that the compiler does not list."""
+LONGEST_NAME = 4
+"""Parts of the name of a header."""
 COMPILING = "compiling (the first time, libraries too: half a minute or so)"
 LONG = 2.0
 """Seconds from which on somebody who waits is told what for."""
@@ -213,17 +223,35 @@ class Compilation:
         """The result of an earlier compilation of the same files."""
         with suppress(OSError):
             note = json.loads(PROGRAMS.read(self.note) or b"{}")
-            if all(_digest(Path(name)) == digest for name, digest in note.get("files", {}).items()):
+            same = all(_digest(Path(name)) == it for name, it in note.get("files", {}).items())
+            if same and there(*note.get("looked", ((), ()))) == note.get("there", []):
                 return PROGRAMS.read(note.get("module"))
         return None
 
     def keep(self, module: bytes, files: Sequence[str], started: float) -> None:
-        """Best effort: what was changed while it was read is not kept."""
+        """Best effort: what was changed while it was read is not kept, nor what may depend on files
+        of which the compiler says nothing.
+        """
+        folders = _searched(self.flags)
+        if folders is None:
+            return
         with suppress(OSError):
-            if max(os.stat(name).st_mtime for name in files) > started - UNCERTAIN:
+            own = [name for name in files if not name.startswith(str(zig().folder))]
+            if max(os.stat(name).st_mtime for name in own) > started - UNCERTAIN:
+                return
+            if any(word in Path(name).read_bytes() for name in own for word in UNLISTED):
                 return
             key = key_of(b"", module)
-            note = {"module": key, "files": {name: _digest(Path(name)) for name in files}}
+            looked = (
+                sorted({*folders, *(os.path.dirname(name) or "." for name in own)}),
+                sorted({name for path in files for name in _endings(path)}),
+            )
+            note = {
+                "module": key,
+                "files": {name: _digest(Path(name)) for name in own},
+                "looked": looked,
+                "there": there(*looked),
+            }
             PROGRAMS.keep(key, module)
             PROGRAMS.keep(self.note, json.dumps(note).encode())
 
@@ -251,10 +279,14 @@ class Compilation:
         return module
 
     def linked(self, output: Path, watcher: Watcher | None = None) -> bytes:
-        """The module, without what its C library does not need; sources may be objects, too."""
-        module = self._link(PIECES, output, watcher)
-        used = _pieces_of_use(module)
-        if used != PIECES:
+        """The module, without what its C library does not need; sources may be objects, too.
+
+        A library exports whatever it is linked with, so its pieces come when they are needed.
+        """
+        pieces = () if self.library else PIECES
+        module = self._link(pieces, output, watcher)
+        used = _pieces_called(module) if self.library else _pieces_of_use(module)
+        if used != pieces:
             module = self._link(used, output)
         if not self.library and b"undefined_weak:main" in module:
             raise SourceError(
@@ -267,29 +299,34 @@ class Compilation:
     def _link(self, pieces: Sequence[Piece], output: Path, watcher: Watcher | None = None) -> bytes:
         """The module, with pieces of the C library that are curta's own."""
         objects = dict.fromkeys(str(path) for piece in pieces for path in piece.objects)
-        self._zig([*self.sources, *LIBRARIES, "-o", str(output)], watcher, [*objects])
+        arguments = [*self.sources, *LIBRARIES, "-o", str(output)]
+        self._zig(arguments, output.parent, watcher, [*objects])
         return without_custom_sections(output.read_bytes())
 
     def _files_read(self, listing: Path) -> list[str]:
-        """Every file that went into the result and is not the compiler's own."""
+        """Every file that went into the result."""
         files = [flag for flag in self.flags if os.path.isfile(flag)]
         files += [str(path) for piece in PIECES for path in piece.objects]
         for source in self.sources:
-            self._zig(["-M", "-MF", str(listing), source])
+            self._zig(["-M", "-MF", str(listing), source], listing.parent)
             files += dependencies(listing.read_text(encoding="utf-8", errors="surrogateescape"))
-        own = str(zig().folder)
-        return [name for name in dict.fromkeys(files) if not name.startswith(own)]
+        return [*dict.fromkeys(files)]
 
     def _zig(
         self,
         arguments: Sequence[str],
+        folder: Path,
         watcher: Watcher | None = None,
         objects: Sequence[str] = (),  # in front of flags, which may say what files are
     ) -> None:
-        """Run the compiler; what it complains about is the user's to read."""
+        """Run the compiler; what it complains about is the user's to read. What it would keep of
+        the program is kept in this folder, as it does not see either that other files would be read
+        now; its libraries it keeps for all.
+        """
         driver = "c++" if self.is_cplusplus else "cc"
         command = [zig().executable, driver, *objects, *self.arguments()]
-        status, said = run([*command, *arguments], zig_environment(), watcher)
+        environment = zig_environment() | {"ZIG_LOCAL_CACHE_DIR": str(folder / "zig")}
+        status, said = run([*command, *arguments], environment, watcher)
         if status != 0:
             names = " ".join(self.sources)
             advice = [remedy for words, remedy in REMEDIES.items() if words in said]
@@ -343,6 +380,15 @@ def _pieces_of_use(module: bytes) -> tuple[Piece, ...]:
     return used if any(name.encode() in module for name in burdens) else PIECES
 
 
+def _pieces_called(module: bytes) -> tuple[Piece, ...]:
+    """Those in whose place a module without any has something of the compiler's C library."""
+    if NAMES not in module:
+        return PIECES
+    return tuple(
+        piece for piece in PIECES if any(name.encode() in module for name in piece.replaces)
+    )
+
+
 def zig() -> Zig:
     found = find_zig()
     if found is None:
@@ -350,6 +396,42 @@ def zig() -> Zig:
             "C and C++ are compiled with the ziglang package, which is missing: pip install ziglang"
         )
     return found
+
+
+def _searched(flags: Sequence[str]) -> list[str] | None:
+    """The folders in which flags have headers looked for; None if there are other flags than those
+    that are known to read no files, or to read files that the compiler lists.
+    """
+    folders, words = list[str](), iter(flags)
+    for word in words:
+        option = next((option for option in SEARCHED if word.startswith(option)), None)
+        if option is not None:
+            folders.append(word.removeprefix(option) or next(words, ""))
+        elif word in ("-include", "-D", "-U", "-x"):
+            next(words, "")
+        elif not HARMLESS.fullmatch(word) and not os.path.isfile(word):
+            return None
+    return folders
+
+
+def _endings(path: str) -> Iterator[str]:
+    """By what names a file may have been asked for."""
+    parts = Path(path).parts[-LONGEST_NAME:]
+    return ("/".join(parts[first:]) for first in range(len(parts)))
+
+
+def there(folders: Iterable[str], names: Iterable[str]) -> list[str]:
+    """Where any of these names is found: a header that is new there may go before another one."""
+    begins: dict[str, list[str]] = {}
+    for name in names:
+        begins.setdefault(name.partition("/")[0], []).append(name)
+    found = list[str]()
+    for folder in folders:
+        with suppress(OSError):
+            for entry in begins.keys() & set(os.listdir(folder)):
+                places = (os.path.join(folder, name) for name in begins[entry])
+                found += (place for place in places if os.path.isfile(place))
+    return sorted(found)
 
 
 def dependencies(rule: str) -> list[str]:

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -312,3 +313,80 @@ def test_two_processes_at_once(folder: Path) -> None:
     for thread in threads:
         thread.join()
     assert said == [f"{len(read_program('hello.c'))}\n"] * 3
+
+
+@pytest.mark.parametrize(
+    ("files", "flags", "changes"),
+    [
+        ({"main.c": '#if __has_include("conf.h")\n#include "conf.h"\n#else\n#define N 1\n#endif\n'},
+         [], {"conf.h": "#define N 2\n"}),
+        ({"main.c": "#include <n.h>\n", "b/n.h": "#define N 1\n", "a/other.h": ""},
+         ["-Ia", "-Ib"], {"a/n.h": "#define N 2\n"}),
+        ({"main.c": '#include "n.h"\n', "b/n.h": "#define N 1\n"},
+         ["-Ib"], {"n.h": "#define N 2\n"}),
+        ({"main.c": '#include "n.h"\n', "b/n.h": "#define N 1\n"},
+         ["-Ia", "-Ib"], {"a/n.h": "#define N 2\n"}),
+        ({"main.c": "", "f.rsp": "-DN=1\n"}, ["@f.rsp"], {"f.rsp": "-DN=2\n"}),
+        ({"main.c": '#include <limits.h>\n#ifndef N\n#define N 1\n#endif\n'},
+         ["-I."], {"limits.h": "#define N 2\n"}),
+    ],
+)  # fmt: skip
+def test_a_program_is_compiled_again_when_other_files_would_be_read(
+    files: dict[str, str],
+    flags: list[str],
+    changes: dict[str, str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The compiler lists what it read, not what it looked for; the kept result is not asked for."""
+
+    def write(texts: dict[str, str]) -> None:
+        for name, text in texts.items():
+            path = tmp_path / name
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(text + ("int main(void) { return N; }\n" if name == "main.c" else ""))
+            long_ago(path)
+
+    monkeypatch.chdir(tmp_path)
+    write(files)
+    for number in (1, 2):
+        module = read_program("main.c", flags)
+        assert run_in_wasmtime(module).exit_code == number
+        write(changes)
+
+
+def test_a_library_has_of_the_c_library_what_it_calls(tmp_path: Path) -> None:
+    file = tmp_path / "lib.c"
+    file.write_text("int add(int a, int b) { return a + b; }\n")
+    exports = {export.name for export in decode(read_program(file, library=True)).exports}
+    assert "add" in exports
+    assert exports.isdisjoint({"vfprintf", "vsnprintf", "vfscanf", "strtod"})
+    file.write_text(
+        "#include <stdio.h>\n#include <stdlib.h>\n"
+        "int shown(char *to, double x) { return sprintf(to, \"%.3f\", x); }\n"
+        "double read(const char *text) { return strtod(text, 0); }\n"
+    )  # fmt: skip
+    module = read_program(file, library=True)
+    assert b"curta_emit" in module
+    assert b"curta_read_float" in module
+    assert b"printf_core" not in module
+
+
+@pytest.mark.parametrize(
+    ("flags", "is_kept"),
+    [
+        (["-O2", "-DN=2", "-Wall", "-std=c11", "-fno-builtin", "-lm", "-I", "some"], True),
+        (["-L.", "-lown"], False),
+        (["@flags.txt"], False),
+        (["-Wl,--whole-archive"], False),
+        (["-fprofile-use"], False),
+    ],
+)
+def test_what_flags_may_read_is_known_or_nothing_is_kept(
+    flags: list[str], is_kept: bool, folder: Path
+) -> None:
+    (folder / "some").mkdir()
+    long_ago(folder / "answer.h")
+    compilation = toolchain.Compilation(("hello.c",), tuple(flags))
+    compilation.keep(b"module", ["hello.c", "answer.h"], time.time())
+    assert (compilation.cached() is not None) == is_kept

@@ -7,8 +7,8 @@ The linker takes from a library what no object defines, so these are objects: th
 library would come before another library. What they define is *weak*: a program's own `vfprintf`
 goes before it. But what an object needs is always taken from the library, whether or not the object
 is of use: with output come the buffers that are emptied at the end. So each piece has a sign, the
-name of a function that is in every program that the piece is for, and burdens, names of functions
-that it may bring into others.
+name of a function that is in every program that the piece is for; functions of the C library that
+it replaces; and burdens, names of functions that it may bring into others.
 """
 
 from __future__ import annotations
@@ -48,6 +48,7 @@ class Piece:
     name: str
     sources: tuple[str, ...]
     sign: str
+    replaces: tuple[str, ...]
     burdens: tuple[str, ...] = ()
 
     @property
@@ -71,15 +72,22 @@ PIECES = (
         "print",
         ("printf.c", "field.c", "print_float.c", "print_wide.c", "digits.c"),
         sign="curta_emit",
+        replaces=("vfprintf", "vsnprintf"),
         burdens=("__stdio_exit",),
     ),
     Piece(
         "scan",
         ("scanf.c", "read_float.c", "digits.c"),
         sign="curta_scan",
+        replaces=("vfscanf", "vsscanf"),
         burdens=("__stdio_exit", "getc"),
     ),
-    Piece("float", ("strtod.c", "read_float.c", "digits.c"), sign="curta_read_float"),
+    Piece(
+        "float",
+        ("strtod.c", "read_float.c", "digits.c"),
+        sign="curta_read_float",
+        replaces=("strtod", "strtof", "strtold"),
+    ),
 )
 
 
