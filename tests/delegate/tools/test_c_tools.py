@@ -17,8 +17,10 @@ from hypothesis import strategies as st
 
 from curta.delegate.given_up import GIVEN_UP
 from curta.delegate.tools import Tool, wrapper
-from curta.delegate.tools.program import ProgramTool
+from curta.delegate.tools.compile import Source
+from curta.delegate.tools.program import MainTool, ProgramTool, c_tools
 from curta.delegate.tools.signature import Function
+from curta.delegate.tools.tool import Bounds
 from curta.engine.toolchain import build_library
 from curta.errors import ToolError
 
@@ -255,3 +257,18 @@ def test_a_call_that_nobody_waits_for_ends(tools: Tools) -> None:
     answer = context.run(tools["spin"].call, {})
     assert answer.error == "nobody waits for the call any more"
     assert answer.tokens < 50_000_000
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "/* Says hello. */\n#include <stdio.h>\nint main(void) { puts(\"hello\"); }\n",
+        "/* Apart. */\n#include <stdio.h>\n"
+        "/* Says\n * hello. */\nint main(void) { puts(\"hello\"); }\n",
+    ],
+)  # fmt: skip
+def test_a_program_is_described_by_the_comment_above_main_or_its_first(text: str) -> None:
+    tool = c_tools(Source("hello.c", text), Bounds())["hello"]
+    assert isinstance(tool, MainTool)
+    assert " ".join(tool.description.split()) == "Says hello."
+    assert tool.call({}).text == "hello\n"

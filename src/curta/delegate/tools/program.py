@@ -220,7 +220,8 @@ def c_tools(source: Source, bounds: Bounds, *, functions: bool = False) -> Found
     """
     found = functions_of(source)
     if found.pop("main", None) is not None and not functions:
-        name, description = program_name(source.name), first_comment(source.text)
+        name, above = program_name(source.name), ABOVE_MAIN.search(source.text)
+        description = plain(above[1]) if above else first_comment(source.text)
         return {name: main_tool(name, description, build(source), bounds)}
     usable = [each for each in found.values() if isinstance(each, Function)]
     if not usable:
@@ -232,10 +233,18 @@ def c_tools(source: Source, bounds: Bounds, *, functions: bool = False) -> Found
     }
 
 
+ABOVE_MAIN = re.compile(r"/\*((?:(?!\*/).)*)\*/\s*(?:int|void)\s+main\s*\(", re.DOTALL)
+
+
 def first_comment(text: str) -> str:
     """What a file of C begins with, if that is a comment."""
     first = re.match(r"\s*/\*(.*?)\*/", text, re.DOTALL)
-    return re.sub(r"(?m)^[\s*]+", "", first[1]).strip() if first else ""
+    return plain(first[1]) if first else ""
+
+
+def plain(comment: str) -> str:
+    """A comment without stars before its lines."""
+    return re.sub(r"(?m)^[\s*]+", "", comment).strip()
 
 
 def main_tool(name: str, description: str, module: bytes, bounds: Bounds) -> MainTool:
