@@ -34,12 +34,12 @@ class Joint:
 
     def joint_model(self) -> HybridModel:
         """The model, loaded, with its modules."""
-        from curta.hybrid.model import HybridModel
-
         if self.unit is not None and self.adapter is not None:
             raise DataError("--unit, --adapter: a unit is for a model without adapter")
         name = self.model or self.unit or SMOLLM2
         with spinning("the language model and its modules; what is new is compiled once"):
+            from curta.hybrid.model import HybridModel
+
             return HybridModel.from_pretrained(
                 name, modules=self.module, adapter=self.adapter, unit=self.unit, device=self.device
             )

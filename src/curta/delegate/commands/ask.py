@@ -11,6 +11,7 @@ from curta.delegate.lean import import_transformers
 from curta.delegate.options import Answering
 from curta.errors import DataError
 from curta.options import word
+from curta.terminal import spinning
 
 if TYPE_CHECKING:
     from curta.delegate.interception.events import Event
@@ -39,8 +40,9 @@ def run(options: Options) -> int:
     question = " ".join(options.question)
     if not question.strip():
         raise DataError("there is no question")
-    import_transformers()
-    generator = options.generator()
+    with spinning("loading the language model"):
+        import_transformers()
+        generator = options.generator()
     put = coloured() if sys.stdout.isatty() else plain
     at_once = generator.calling.format.at_once
     for event in generator.stream(generator.asked(question), max_new_tokens=options.max_new_tokens):

@@ -44,9 +44,9 @@ def run(options: Options) -> int:
         raise DataError("there is no question")
     if options.max_new_tokens < 1:
         raise DataError(f"--max-new-tokens {options.max_new_tokens}: at least 1")
+    model = options.joint_model()
     from curta.hybrid.hearing import ModuleSaid
 
-    model = options.joint_model()
     stream = model.stream(question, call=options.call, max_new_tokens=options.max_new_tokens)
     heard: list[ModuleSaid] = []
     for event in stream:
