@@ -40,7 +40,7 @@ LONG = FitConfig(steps=100, seeds=8, batch=32)
 ROWS: dict[str, dict[int, FitConfig]] = {
     "kernel": {2: WARM, 4: WARM, 6: WARM},
     "table": {4: COOL, 8: COOL},
-    "interpreter": {2: COOL, 3: COOL, 4: COOL, 6: COOL, 8: COOL},
+    "interpreter": {2: COOL, 3: COOL, 4: COOL},
     "automaton": {2: LONG, 3: LONG},
 }
 """Sizes, and how they are fitted: the temperatures that did best (docs/hybrid.md)."""

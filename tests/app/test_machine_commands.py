@@ -67,6 +67,14 @@ def test_output_exit_code_and_figures(folder: Path, capsys: Capture) -> None:
     assert sorted(path.name for path in folder.iterdir()) == ["echo.c", "library.c"]
 
 
+@pytest.mark.parametrize(("returned", "code"), [(-1, 255), (255, 255), (256, 0), (300, 44)])
+def test_an_exit_code_has_eight_bits(
+    folder: Path, capsys: Capture, returned: int, code: int
+) -> None:
+    (folder / "end.c").write_text(f"int main(void) {{ return {returned}; }}\n")
+    assert run(capsys, "end.c")[:2] == (code, "")
+
+
 @pytest.mark.parametrize(
     ("before", "behind", "words"),
     [

@@ -223,9 +223,9 @@ class Compilation:
         """The result of an earlier compilation of the same files."""
         with suppress(OSError):
             note = json.loads(PROGRAMS.read(self.note) or b"{}")
-            same = all(_digest(Path(name)) == it for name, it in note.get("files", {}).items())
-            if same and there(*note.get("looked", ((), ()))) == note.get("there", []):
-                return PROGRAMS.read(note.get("module"))
+            same = "looked" in note and _found(*note["looked"]) == note["found"]
+            if same and all(_digest(Path(name)) == it for name, it in note["files"].items()):
+                return PROGRAMS.read(note["module"])
         return None
 
     def keep(self, module: bytes, files: Sequence[str], started: float) -> None:
@@ -250,7 +250,7 @@ class Compilation:
                 "module": key,
                 "files": {name: _digest(Path(name)) for name in own},
                 "looked": looked,
-                "there": there(*looked),
+                "found": _found(*looked),
             }
             PROGRAMS.keep(key, module)
             PROGRAMS.keep(self.note, json.dumps(note).encode())
@@ -402,7 +402,7 @@ def _searched(flags: Sequence[str]) -> list[str] | None:
     """The folders in which flags have headers looked for; None if there are other flags than those
     that are known to read no files, or to read files that the compiler lists.
     """
-    folders, words = list[str](), iter(flags)
+    folders, words = ["."], iter(flags)  # where a file of -include may be
     for word in words:
         option = next((option for option in SEARCHED if word.startswith(option)), None)
         if option is not None:
@@ -420,7 +420,7 @@ def _endings(path: str) -> Iterator[str]:
     return ("/".join(parts[first:]) for first in range(len(parts)))
 
 
-def there(folders: Iterable[str], names: Iterable[str]) -> list[str]:
+def _found(folders: Iterable[str], names: Iterable[str]) -> list[str]:
     """Where any of these names is found: a header that is new there may go before another one."""
     begins: dict[str, list[str]] = {}
     for name in names:

@@ -390,3 +390,19 @@ def test_what_flags_may_read_is_known_or_nothing_is_kept(
     compilation = toolchain.Compilation(("hello.c",), tuple(flags))
     compilation.keep(b"module", ["hello.c", "answer.h"], time.time())
     assert (compilation.cached() is not None) == is_kept
+
+
+def test_a_program_is_linked_again_when_an_archive_has_changed(folder: Path) -> None:
+    (folder / "main.c").write_text("int one(void);\nint main(void) { return one(); }\n")
+    zig = [toolchain.zig().executable]
+    for number in (1, 2):
+        (folder / "one.c").write_text(f"int one(void) {{ return {number}; }}\n")
+        environment = toolchain.zig_environment()
+        for words in (
+            ["cc", "--target=wasm32-wasi", "-c", "one.c"],
+            ["ar", "rc", "libo.a", "one.o"],
+        ):
+            subprocess.run([*zig, *words], check=True, env=environment)
+        long_ago(folder / "main.c", folder / "libo.a")
+        module = read_program("main.c", ["-L.", "-lo"])
+        assert run_in_wasmtime(module).exit_code == number
