@@ -12,7 +12,8 @@ import pytest
 from curta.delegate.given_up import GIVEN_UP
 from curta.delegate.tools import Bounds
 from curta.delegate.tools.python import PythonTool, python_tool, schema_of
-from curta.errors import UserError
+from curta.delegate.tools.schemas import checked
+from curta.errors import ToolError, UserError
 
 FILE = str(Path(__file__).with_name("statistics_tool.py"))
 
@@ -106,3 +107,11 @@ def test_a_call_that_nobody_waits_for_ends() -> None:
     context.run(GIVEN_UP.set, given_up)
     answer = context.run(tool("slow", Bounds(seconds=600)).call, {})
     assert (answer.text, answer.error) == ("given up", "nobody waits for the call any more")
+
+
+def test_one_of_some_values_is_that_value() -> None:
+    one_or_two = {"enum": [1, 2]}
+    assert repr(checked(1.0, one_or_two, "x")) == "1"  # JSON makes no difference
+    for wrong in (True, 3, "1", [1]):
+        with pytest.raises(ToolError, match="one of 1, 2"):
+            checked(wrong, one_or_two, "x")

@@ -61,9 +61,10 @@ def checked(value: Any, schema: Schema, name: str) -> Any:
                 return checked(value, each, name)
         return checked(value, last, name)
     if "enum" in schema:
-        if value not in schema["enum"]:
-            raise wrong(name, f"one of {', '.join(map(str, schema['enum']))}", value)
-        return value
+        for each in schema["enum"]:
+            if each == value and isinstance(each, bool) == isinstance(value, bool):
+                return each
+        raise wrong(name, f"one of {', '.join(map(str, schema['enum']))}", value)
     return CHECKS[schema["type"]](value, schema, name) if "type" in schema else value
 
 
