@@ -31,7 +31,7 @@ SMALL = [
 
 
 def test_train_makes_the_same_of_the_same(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["hybrid", "train", *SMALL, "--regressing", "--json"]) == 0
+    assert main(["hybrid", "train", *SMALL, "--json"]) == 0
     report = json.loads(capsys.readouterr().out)
     assert report["weights"] < 50_000
     examples = data_set.read(Path("unit/examples/train.jsonl"))
@@ -46,15 +46,15 @@ def test_train_makes_the_same_of_the_same(capsys: pytest.CaptureFixture[str]) ->
 
 
 def test_evaluate_compares_units(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["hybrid", "train", *SMALL, "--regressing"]) == 0
+    assert main(["hybrid", "train", *SMALL]) == 0
     names = ("seen", "held-out", "stories-seen", "stories-held-out", "texts", "beyond")
     few = [word for name in names for word in (f"--{name}", "2")]
-    units = ["--unit", "unit", "--unit", "regressing=unit/regressing", "--untrained"]
+    units = ["--unit", "unit", "--unit", "other=unit", "--untrained"]
     capsys.readouterr()
     asked = ["hybrid", "evaluate", "--model", "tiny", *units, *few, "--max-new-tokens", "4"]
     assert main([*asked, "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)["rows"]
-    assert {row["system"] for row in rows} == {"untrained", "unit", "regressing"}
+    assert {row["system"] for row in rows} == {"untrained", "unit", "other"}
     assert all(0 <= row["interval"][0] <= row["right"] <= row["interval"][1] <= 1 for row in rows)
     assert main(["hybrid", "evaluate", *few]) == 2
     assert "there is nobody to ask" in capsys.readouterr().err

@@ -17,13 +17,12 @@ import torch
 
 from curta.delegate import models
 from curta.delegate.evaluation.systems import generator
-from curta.hybrid.unit import regressing
 from curta.hybrid.unit.arithmetic import Operation, expected
 from curta.hybrid.unit.config import RouterTraining
 from curta.hybrid.unit.features import features, label
 from curta.hybrid.unit.model import listening
-from curta.hybrid.unit.numbers import Number, numbers_in, numbers_of_tokens
-from curta.hybrid.unit.questions import KINDS, Question, question, questions, wordings
+from curta.hybrid.unit.numbers import numbers_in, numbers_of_tokens
+from curta.hybrid.unit.questions import KINDS, question, questions, wordings
 from curta.hybrid.unit.router import (
     FAR,
     Decision,
@@ -196,29 +195,3 @@ def test_agreement_counts_the_order_where_it_matters() -> None:
     assert agrees(Decision(Operation.ADDITION, (1, 2)), wanted)
     assert not agrees(Decision(Operation.ADDITION, (1, 2), places=0), wanted)
     assert not agrees(Decision(None), Decision(None))
-
-
-@pytest.mark.parametrize("seed", range(50))
-def test_what_a_regressor_is_to_say_is_the_number(seed: int) -> None:
-    drawn = Random(seed)
-    digits = drawn.randint(1, 20)
-    number = Number(
-        str(drawn.randrange(10**digits)), drawn.randint(0, min(6, digits)), drawn.random() < 0.5
-    )
-    assert regressing.number(regressing.slots(number)).value == number.value
-
-
-def test_a_regressor_learns_digits_that_the_stream_says() -> None:
-    asked: list[Question] = list(questions("train", "wordings", 60, 0))
-    text = torch.zeros(60, 40)
-    for row, one in enumerate(asked):
-        text[row, int(one.operands[0].number.digits[-1])] = 5
-    read = replace(features(base(), tiny.chat_tokenizer(), ["1 2", "3"]), text=text.half())
-    regressor = regressing.train(read, asked)
-    firsts = [one.operands[0].number for one in asked]
-    right = [
-        regressor.numbers(row)[0].digits[-7:-6] == first.digits[-1:]
-        for row, first in zip(text, firsts, strict=True)
-        if not first.places
-    ]
-    assert sum(right) > 0.8 * len(right)

@@ -17,7 +17,6 @@ class Options(AsJson):
 
     model:      on the Hub, or a folder
     device:     as cpu or cuda:1 (a GPU if there is one)
-    regressing: beside it, a unit that regresses operands, in the folder regressing of --out
     out:        a folder
     """
 
@@ -25,7 +24,6 @@ class Options(AsJson):
     out: str = option("unit", metavar="FOLDER")
     drawing: Drawing = field(default_factory=Drawing)
     training: RouterTraining = field(default_factory=RouterTraining)
-    regressing: bool = False
     device: str | None = None
 
 
@@ -57,7 +55,6 @@ def run(options: Options) -> int:
     """Read the stream, train, and say where the unit is."""
     out = folder_of(options.out)
     from curta.delegate import models
-    from curta.hybrid.unit import regressing
     from curta.hybrid.unit.features import prepare
     from curta.hybrid.unit.model import Settings, write_unit
     from curta.hybrid.unit.training import train
@@ -69,10 +66,6 @@ def run(options: Options) -> int:
         trained = train(base, *parts, options.training, on_progress=progress.show)
     settings = Settings(options.model, models.origin(options.model), trained.threshold)
     write_unit(out, trained.router, settings)
-    if options.regressing:
-        found = regressing.train(*parts[0])
-        write_unit(out / "regressing", trained.router, settings)
-        regressing.save(found, out / "regressing")
     report = Report(
         options.out, trained.router.weights, trained.threshold, trained.right, trained.false
     )

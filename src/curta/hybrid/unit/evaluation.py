@@ -8,7 +8,7 @@ them a question is of decides its luck, so intervals here come from drawing *wor
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -27,7 +27,6 @@ from curta.errors import DataError
 from curta.hybrid.unit import questions as drawn
 from curta.hybrid.unit.config import Asking
 from curta.hybrid.unit.model import Routes, UnitModel, is_unit
-from curta.hybrid.unit.regressing import RegressingUnit, is_regressing
 
 SUITES: dict[str, tuple[drawn.Split, drawn.Kind]] = {
     "seen": ("train", "wordings"),
@@ -69,8 +68,7 @@ def opened(
     """A unit, perhaps asked for its routes only; or any other system, as `delegate` opens it."""
     if system.adapter is None or not is_unit(Path(system.adapter)):
         return opener(max_new_tokens, device)(system)
-    kind = RegressingUnit if is_regressing(Path(system.adapter)) else UnitModel
-    model = kind.from_pretrained(system.model, unit=system.adapter, device=device)
+    model = UnitModel.from_pretrained(system.model, unit=system.adapter, device=device)
     return unit_writer(model, 1 if routes_alone else max_new_tokens)
 
 
@@ -101,7 +99,7 @@ def interval(judged: Sequence[Judged]) -> tuple[float, float]:
 
 def compare(
     systems: Sequence[System], asking: Asking, folder: Path, batch: int, max_new_tokens: int,
-    device: str | None, *, on_progress: Listener,
+    device: str | None, *, opened: Callable[..., Writes] = opened, on_progress: Listener,
 ) -> dict[Path, Figures]:  # fmt: skip
     """Questions are asked of all systems, other texts of those that compute something; what came of
     it, by the page that shows it.

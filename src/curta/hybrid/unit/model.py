@@ -36,7 +36,7 @@ from curta.delegate.interception.pieces import Fragments
 from curta.delegate.options import SMOLLM2
 from curta.errors import DataError, UndefinedError, UserError
 from curta.hybrid.unit.arithmetic import MOST_PLACES, Arithmetic
-from curta.hybrid.unit.numbers import Number, Span, numbers_in, numbers_of_tokens
+from curta.hybrid.unit.numbers import Span, numbers_in, numbers_of_tokens
 from curta.hybrid.unit.router import (
     MOST_NUMBERS,
     Decision,
@@ -188,8 +188,8 @@ class UnitModel(PreTrainedModel, GenerationMixin):  # type: ignore[no-untyped-ca
         )  # fmt: skip
         decisions = self.router.decide(self.base.get_decoder(), readings, self.settings.threshold)
         routes: Routes = [None] * rows
-        for row, decided, text in zip(asking, decisions, readings.text, strict=True):
-            routes[row] = self.computed(decided, spans[row], text)
+        for row, decided in zip(asking, decisions, strict=True):
+            routes[row] = self.computed(decided, spans[row])
         if on_routes is not None:
             on_routes(routes)
         if given.get("use_cache") is False:
@@ -243,12 +243,12 @@ class UnitModel(PreTrainedModel, GenerationMixin):  # type: ignore[no-untyped-ca
         spans = [Span(span.number, at[span.begin], at[span.end - 1] + 1) for span in found]
         return spans if len(spans) > 1 else []
 
-    def computed(self, decided: Decision, spans: Sequence[Span], text: Tensor) -> CallResult | None:
+    def computed(self, decided: Decision, spans: Sequence[Span]) -> CallResult | None:
         """The result of a decision; nothing if there is none, as of 1 / 0."""
-        if decided.operation is None:
+        if decided.operation is None or decided.operands is None:
             return None
         begun = time.perf_counter()
-        first, second = self.operands(decided, spans, text)
+        first, second = (spans[at].number for at in decided.operands)
         places = None
         if decided.places is not None:
             places = min(int(spans[decided.places].number.digits), MOST_PLACES)
@@ -262,16 +262,6 @@ class UnitModel(PreTrainedModel, GenerationMixin):  # type: ignore[no-untyped-ca
             expression = f"round({expression}, {places})"
         value = numbers_in(result)[0].number.value
         return CallResult("", expression, value, result, True, microseconds)
-
-    def operands(
-        self, decided: Decision, spans: Sequence[Span], text: Tensor
-    ) -> tuple[Number, Number]:
-        """The numbers that stand where the router says, whatever the stream at the last token of
-        the `text` is.
-        """
-        assert decided.operands is not None
-        first, second = decided.operands
-        return spans[first].number, spans[second].number
 
     def waiting(self, routes: Routes, device: torch.device) -> Tensor:
         """The tokens of all results, each with the one that ends an answer."""

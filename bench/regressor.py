@@ -1,8 +1,8 @@
-"""What others do instead: a unit that regresses its operands from the residual stream.
+"""A typed unit that regresses its operands from the residual stream, as IGC does.
 
-As in IGC, a network reads both numbers off the stream at one token, digit by digit, instead of off
-the tokens; then the same programs compute. Routing is that of a trained router, so what differs is
-where the digits come from. It is here to be compared with.
+A network reads both numbers off the stream at one token, digit by digit, instead of off the tokens;
+then the same programs compute. Routing is that of a trained router, so what differs is where the
+digits come from.
 
     of each operand: its sign, 20 digits before the point from the right, 6 behind it from the left
 """
@@ -10,16 +10,20 @@ where the digits come from. It is here to be compared with.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
+from dataclasses import replace
+from typing import Any
 
 import torch
-from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
+from curta.delegate.evaluation.systems import Writes
+from curta.delegate.interception.events import CallResult
+from curta.delegate.interception.generator import Output
 from curta.hybrid.unit.arithmetic import MOST_DIGITS
+from curta.hybrid.unit.evaluation import unit_writer
 from curta.hybrid.unit.features import Features
-from curta.hybrid.unit.model import UnitModel
+from curta.hybrid.unit.model import UnitModel, listening
 from curta.hybrid.unit.numbers import Number, Span
 from curta.hybrid.unit.questions import Question
 from curta.hybrid.unit.router import Decision
@@ -29,7 +33,6 @@ SLOTS = 1 + MOST_DIGITS + BEHIND
 """Of an operand: the sign and the digits."""
 
 EPOCHS = 60
-FILE = "regressor.safetensors"
 
 
 class Regressor(nn.Module):
@@ -95,36 +98,45 @@ def train(features: Features, questions: Sequence[Question]) -> Regressor:
     return regressor.eval()
 
 
-def save(regressor: Regressor, folder: Path) -> None:
-    """Beside the router that is in the folder."""
-    save_file(regressor.state_dict(), folder / FILE)
-
-
-def is_regressing(folder: Path) -> bool:
-    """Whether a folder holds such a unit."""
-    return (folder / FILE).is_file()
-
-
 class RegressingUnit(UnitModel):  # type: ignore[no-untyped-call]
-    """A unit whose operands are what a regressor says."""
+    """A unit whose operands are what a regressor says, of one text at a time."""
 
     regressor: Regressor
+    stream: Tensor
 
     @classmethod
-    def from_pretrained(  # type: ignore[override]
-        cls, name: str | Path, *, unit: str | Path, device: str | None = None
-    ) -> RegressingUnit:
-        """As all units, with the regressor that is in the folder."""
-        model = super().from_pretrained(name, unit=unit, device=device)
+    def having(cls, regressor: Regressor, unit: str) -> RegressingUnit:
+        """A kept unit, with this regressor."""
+        model = super().from_pretrained(unit, device="cpu")
         assert isinstance(model, RegressingUnit)
-        weights = load_file(Path(unit) / FILE)
-        model.regressor = Regressor(len(weights["mean"]))
-        model.regressor.load_state_dict(weights)
-        model.regressor.to(model.device)
+        model.regressor = regressor
         return model
 
-    def operands(
-        self, decided: Decision, spans: Sequence[Span], text: Tensor
-    ) -> tuple[Number, Number]:
-        """Not those of the text."""
-        return self.regressor.numbers(text)
+    def asked(self, given: dict[str, Any], *how: Any) -> Any:  # type: ignore[override]
+        """The pass that reads a text: what is at its last token is what operands are read from."""
+        assert self.router is not None
+        assert len(given["input_ids"]) == 1
+        leave = self.router.shape.leave
+        with listening(self.base, {leave}) as streams:
+            self.base(**given | {"use_cache": False, "past_key_values": None})
+        self.stream = streams[leave][0, -1]
+        return super().asked(given, *how)
+
+    def computed(self, decided: Decision, spans: Sequence[Span]) -> CallResult | None:
+        """Of other numbers than those of the text."""
+        operands = decided.operands or ()
+        regressed = dict(zip(operands, self.regressor.numbers(self.stream), strict=False))
+        others = [
+            replace(span, number=regressed.get(at, span.number)) for at, span in enumerate(spans)
+        ]
+        return super().computed(decided, others)
+
+
+def one_by_one(model: UnitModel, max_new_tokens: int) -> Writes:
+    """Of texts without others beside them."""
+    write = unit_writer(model, max_new_tokens)
+
+    def writes(texts: Sequence[str]) -> list[Output]:
+        return [output for text in texts for output in write([text])]
+
+    return writes
