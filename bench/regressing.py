@@ -4,7 +4,8 @@
 
 UNIT is a folder of `curta hybrid train`. A regressor is trained on the same questions
 (`regressor.py`). Both are asked the questions of `curta hybrid evaluate`, beside the model as it
-came and the adapters that are given; answers and pages are kept as it keeps them.
+came and the adapters that are given; answers and pages are kept as it keeps them. What an adapter
+of the same size is trained on, without calls, `--examples FOLDER` writes.
 """
 
 from __future__ import annotations
@@ -22,9 +23,9 @@ from curta.hybrid.unit import evaluation
 from curta.hybrid.unit.config import Asking, Drawing
 from curta.hybrid.unit.features import features
 from curta.hybrid.unit.model import UnitModel, read_unit
-from curta.hybrid.unit.questions import KINDS, questions
+from curta.hybrid.unit.questions import KINDS, Question, questions
 from curta.terminal import Progress
-from regressor import RegressingUnit, Regressor, one_by_one, train
+from regressor import RegressingUnit, Regressor, one_by_one, train, write_examples
 from report import print_machine, print_table
 
 REGRESSING = "regressing"
@@ -40,12 +41,16 @@ FEW = Asking(2, 2, 2, 2, 2, 2)
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("unit", help="folder of curta hybrid train")
+    options.add_argument("--examples", type=Path, help="write training examples there, and stop")
     options.add_argument("--adapter", action="append", default=[], help="one that calls")
     options.add_argument("--inline", action="append", default=[], help="one that does not")
     options.add_argument("--few", action="store_true", help="two questions of each kind")
     options.add_argument("--out", type=Path, default=Path("runs/regressing"))
     options.add_argument("--threads", type=int, default=1)
     chosen = options.parse_args()
+    if chosen.examples is not None:
+        write_examples(learnt_from(few=chosen.few), chosen.examples)
+        return
     torch.set_num_threads(chosen.threads)
     print_machine(["torch", "transformers"])
     _, settings = read_unit(Path(chosen.unit))
@@ -76,31 +81,30 @@ def main() -> None:
     for page, figures in found.items():
         rows = [
             [suite, str(figures.accuracy(figures.systems[0].name, suite).count)]
-            + [share(figures, each.name, suite) for each in figures.systems]
+            + [str(figures.accuracy(each.name, suite)) for each in figures.systems]
             for suite in figures.suites
         ]
         print_table(str(page), ["suite", "asked", *(each.name for each in figures.systems)], rows)
 
 
-def share(figures: evaluation.Figures, system: str, suite: str) -> str:
-    low, high = evaluation.interval(figures.of(system, suite))
-    return f"{figures.accuracy(system, suite).value:.1%} [{low:.1%}, {high:.1%}]"
-
-
-def regressor_of(unit: str, is_few: bool, progress: Progress) -> Regressor:
-    """Trained on the questions with operands that routers are trained on."""
-    model = UnitModel.from_pretrained(unit, device="cpu")
-    drawing = Drawing()
-    asked = [
-        one
-        for kind in KINDS[:2]
-        for one in questions("train", kind, 40 if is_few else drawing.counts[kind], drawing.seed)
-    ]
+def regressor_of(unit: str, few: bool, progress: Progress) -> Regressor:
+    """Of the stream of the model that a unit was trained for."""
+    model, asked = UnitModel.from_pretrained(unit, device="cpu"), learnt_from(few=few)
     texts = [one.text for one in asked]
     read = features(
         model.base, model.tokenizer, texts, on_progress=lambda *how: progress.show("read", *how)
     )
     return train(read, asked)
+
+
+def learnt_from(*, few: bool) -> list[Question]:
+    """The questions with operands that routers are trained on."""
+    drawing = Drawing()
+    return [
+        one
+        for kind in KINDS[:2]
+        for one in questions("train", kind, 40 if few else drawing.counts[kind], drawing.seed)
+    ]
 
 
 if __name__ == "__main__":

@@ -9,14 +9,18 @@ digits come from.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
+from curta.delegate.data import data_set
+from curta.delegate.data.example import Example
 from curta.delegate.evaluation.systems import Writes
 from curta.delegate.interception.events import CallResult
 from curta.delegate.interception.generator import Output
@@ -74,6 +78,18 @@ def number(said: Sequence[int]) -> Number:
     """The number that was said."""
     digits = "".join(map(str, said[1:]))
     return Number(digits.lstrip("0") or "0", BEHIND, said[0] == 1)
+
+
+def write_examples(asked: Sequence[Question], folder: Path) -> None:
+    """Those with an answer, as `curta delegate train --no-calls` takes them."""
+    folder.mkdir(parents=True, exist_ok=True)
+    examples = [
+        Example(one.text, one.value, one.value, one.wording.kind, one.wording.name)
+        for one in asked
+        if one.value is not None
+    ]
+    lines = [json.dumps(data_set.row(one)) for one in examples]
+    (folder / "train.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
 def train(features: Features, questions: Sequence[Question]) -> Regressor:

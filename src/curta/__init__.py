@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import time
 
+from curta.later import later
+
 TYPE_CHECKING = False  # type checkers take it for true; `typing` is slow to import
 if TYPE_CHECKING:
     from curta.errors import Trap
@@ -17,27 +19,16 @@ IMPORTED = time.time()
 """
 __version__ = "0.1.0"
 __all__ = ["Machine", "Trap", "__version__", "bake", "load_baked", "resume"]
-
-
-def __getattr__(name: str) -> object:
-    """The machine is imported when somebody asks for it: the other rooms do not need it."""
-    if name == "Machine":
-        from curta.machine.machine import Machine
-
-        return Machine
-    if name == "Trap":
-        from curta.errors import Trap
-
-        return Trap
-    if name in ("bake", "load_baked"):
-        from curta.machine import bake
-
-        return getattr(bake, name)
-    if name == "resume":
-        from curta.machine.kept.resume import resume
-
-        return resume
-    raise AttributeError(f"module 'curta' has no attribute {name!r}")
+__getattr__ = later(  # the other rooms do not need the machine
+    __name__,
+    {
+        "Machine": "curta.machine.machine",
+        "Trap": "curta.errors",
+        "bake": "curta.machine.bake",
+        "load_baked": "curta.machine.bake",
+        "resume": "curta.machine.kept.resume",
+    },
+)
 
 
 def __dir__() -> list[str]:

@@ -28,7 +28,7 @@ def test_calculator_and_tools_alone_are_light() -> None:
 
 def test_everything_that_is_exported_is_there() -> None:
     pytest.importorskip("transformers")
-    for name in (*curta.delegate.__all__, *curta.delegate.LATER):
+    for name in curta.delegate.__all__:
         assert getattr(curta.delegate, name)
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         print(curta.delegate.nothing)

@@ -11,7 +11,6 @@ pytest.importorskip("transformers")
 
 from curta.app.command_line import main
 from curta.delegate import models
-from curta.delegate.data import data_set
 from curta.hybrid.unit.arithmetic import Operation
 from tests.hybrid import tiny_units
 from tests.support import tiny_language_models as tiny
@@ -34,9 +33,6 @@ def test_train_makes_the_same_of_the_same(capsys: pytest.CaptureFixture[str]) ->
     assert main(["hybrid", "train", *SMALL, "--json"]) == 0
     report = json.loads(capsys.readouterr().out)
     assert report["weights"] < 50_000
-    examples = data_set.read(Path("unit/examples/train.jsonl"))
-    assert len(examples) == 20
-    assert all(one.value == one.answer for one in examples)
     written = Path("unit/router.safetensors").read_bytes()
     assert main(["hybrid", "train", *SMALL]) == 0
     assert "weights" in capsys.readouterr().out

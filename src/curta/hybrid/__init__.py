@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from curta.later import later
 
 if TYPE_CHECKING:
     from curta.hybrid.model import HybridModel
@@ -11,18 +12,13 @@ if TYPE_CHECKING:
     from curta.hybrid.transcript import Transcript
     from curta.hybrid.unit.model import UnitModel
 
-LATER = {
-    "HybridModel": "curta.hybrid.model",
-    "Module": "curta.hybrid.modules",
-    "Transcript": "curta.hybrid.transcript",
-    "UnitModel": "curta.hybrid.unit.model",
-}
-"""What is imported when it is used: commands begin without PyTorch."""
-
 __all__ = ["HybridModel", "Module", "Transcript", "UnitModel"]
-
-
-def __getattr__(name: str) -> Any:
-    if name not in LATER:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(LATER[name]), name)
+__getattr__ = later(
+    __name__,
+    {
+        "HybridModel": "curta.hybrid.model",
+        "Module": "curta.hybrid.modules",
+        "Transcript": "curta.hybrid.transcript",
+        "UnitModel": "curta.hybrid.unit.model",
+    },
+)

@@ -28,6 +28,15 @@ def test_mcnemar_is_a_sign_test_of_the_questions_that_differ() -> None:
         mcnemar(first, second[1:])
 
 
+def test_intervals_are_wider_where_groups_fail_as_a_whole() -> None:
+    together = Share(80, 100, ((10, 10),) * 8 + ((0, 10),) * 2).interval
+    assert Share(80, 100, ((8, 10),) * 10).interval == (0.8, 0.8)
+    assert together[0] < 0.6
+    assert together[1] > 0.9
+    assert Share(50, 50, ((10, 10),) * 5).interval == Share(5, 5).interval
+    assert Share(0, 50, ((0, 10),) * 5).interval == Share(0, 5).interval
+
+
 def test_a_bootstrap_covers_the_difference() -> None:
     drawn = random.Random(0)
     covered = 0

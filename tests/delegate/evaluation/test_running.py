@@ -179,8 +179,14 @@ def test_which_systems_there_are(tmp_path: Path) -> None:
     [
         ({"backends": ["gpu"]}, "--backend gpu: there are exact, machine"),
         ({"formats": ["json"]}, "--format json: there are inline, prompted, own, equations"),
-        ({"adapters": ["nowhere"]}, "--adapter nowhere: nowhere holds no adapter"),
-        ({"inline": ["a=nowhere"]}, "--inline a=nowhere: nowhere holds no adapter"),
+        (
+            {"adapters": ["nowhere"]},
+            "--adapter nowhere: nowhere has no adapter_config.json",
+        ),
+        (
+            {"inline": ["a=nowhere"]},
+            "--inline a=nowhere: nowhere has no adapter_config.json",
+        ),
     ],
 )
 def test_systems_that_cannot_be(given: dict, why: str) -> None:

@@ -1,9 +1,8 @@
-"""Intervals by wording, and what is recorded of routes."""
+"""Questions by wording, and what is recorded of routes."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -12,55 +11,24 @@ pytest.importorskip("transformers")
 
 from curta.delegate import models
 from curta.delegate.evaluation.comparison import Share
-from curta.delegate.evaluation.figures import Judged
-from curta.delegate.evaluation.suites import NEGATIVES, Question
+from curta.delegate.evaluation.suites import NEGATIVES
 from curta.delegate.evaluation.systems import System
-from curta.delegate.evaluation.taxonomy import Verdict
 from curta.hybrid.unit.arithmetic import Operation
 from curta.hybrid.unit.config import Asking
 from curta.hybrid.unit.evaluation import (
     asked,
     compare,
-    interval,
     unit,
     unit_writer,
 )
-from curta.intervals import wilson
 from tests.hybrid import tiny_units
 from tests.support import tiny_language_models as tiny
-
-
-def judged(wordings: list[list[bool]]) -> list[Judged]:
-    """Answers to questions of some wordings."""
-    answer: Any = None
-    return [
-        Judged(
-            Question(f"suite/{name}/{at}", "suite", "", "", ""),
-            answer,
-            Verdict("right" if right else "wrong reasoning"),
-        )
-        for name, group in enumerate(wordings)
-        for at, right in enumerate(group)
-    ]
-
-
-def test_intervals_are_wider_where_wordings_fail_as_a_whole() -> None:
-    together = interval(judged([[True] * 10] * 8 + [[False] * 10] * 2))
-    apart = interval(judged([[True] * 8 + [False] * 2] * 10))
-    assert apart == (0.8, 0.8)
-    assert together[0] < 0.6
-    assert together[1] > 0.9
-
-
-@pytest.mark.parametrize("right", [True, False])
-def test_intervals_of_all_or_nothing_count_wordings(right: bool) -> None:
-    assert interval(judged([[right] * 10] * 5)) == wilson(5 if right else 0, 5)
 
 
 def test_questions_of_a_wording_belong_together() -> None:
     found = asked({"held out": 400, NEGATIVES: 10})
     assert len({one.name for one in found}) == 410
-    wordings = {one.name.rpartition("/")[0] for one in found if one.suite == "held out"}
+    wordings = {one.group for one in found if one.suite == "held out"}
     assert 300 <= len(wordings) < 400
 
 

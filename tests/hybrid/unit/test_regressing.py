@@ -14,6 +14,7 @@ import torch
 
 from bench import regressor as regressing
 from curta.delegate import models
+from curta.delegate.data import data_set
 from curta.hybrid.unit.arithmetic import Operation
 from curta.hybrid.unit.features import features
 from curta.hybrid.unit.numbers import Number
@@ -59,3 +60,11 @@ def test_its_digits_are_those_that_were_regressed(
     model = regressing.RegressingUnit.having(made, str(tmp_path))
     outputs = regressing.one_by_one(model, 10)(["12.5 of 4", "8 times 7"])
     assert [output.text.split()[-1] for output in outputs] == ["7.5", "7.5"]
+
+
+def test_what_an_adapter_learns_from_is_questions_with_answers(tmp_path: Path) -> None:
+    asked = list(questions("train", "wordings", 8, 0)) + list(questions("train", "others", 2, 0))
+    regressing.write_examples(asked, tmp_path / "examples")
+    examples = data_set.read(tmp_path / "examples" / "train.jsonl")
+    assert [one.value for one in examples] == [one.value for one in asked[:8]]
+    assert all(one.value == one.answer for one in examples)

@@ -13,10 +13,14 @@ from curta.intervals import wilson
 
 @dataclass(frozen=True)
 class Share:
-    """So many of so many, with Wilson's 95% interval."""
+    """So many of so many, with a 95% interval.
+
+    groups: of questions that do well or badly together, how many of how many
+    """
 
     right: int
     count: int
+    groups: tuple[tuple[int, int], ...] = ()
 
     @property
     def value(self) -> float:
@@ -24,27 +28,28 @@ class Share:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """From low to high."""
-        return wilson(self.right, self.count)
+        """From low to high: Wilson's, or, where there are groups, that of groups drawn again. If
+        all of these are right, or none, drawing shows nothing: then Wilson's, of as many questions.
+        """
+        many = len(self.groups)
+        if not many:
+            return wilson(self.right, self.count)
+        if self.right in (0, self.count):
+            return wilson(many if self.right else 0, many)
+        return drawn_again(self.groups)
 
     def __str__(self) -> str:
         low, high = self.interval
         return f"{self.value:.1%} [{low:.1%}, {high:.1%}]"
 
 
-def bootstrap_share(
-    groups: Sequence[Sequence[bool]], *, draws: int = 2_000, seed: int = 0
+def drawn_again(
+    groups: Sequence[tuple[int, int]], *, draws: int = 2_000, seed: int = 0
 ) -> tuple[float, float]:
-    """The 95% interval of a share of right answers, groups of questions drawn again.
-
-    Where all groups do equally well or badly, drawing shows nothing: then it is Wilson's, of as
-    many questions as there are groups.
-    """
-    right, count = (np.array(list(map(of, groups))) for of in (sum, len))
-    if right.sum() in (0, count.sum()):
-        return wilson(len(groups) if right.sum() else 0, len(groups))
+    """The 95% interval of a share, by bootstrap over groups."""
     rows = np.random.default_rng(seed).integers(len(groups), size=(draws, len(groups)))
-    shares = np.sort(right[rows].sum(1) / count[rows].sum(1))
+    right, count = np.array(groups)[rows].sum(1).T
+    shares = np.sort(right / count)
     return float(shares[int(0.025 * draws)]), float(shares[int(0.975 * draws) - 1])
 
 

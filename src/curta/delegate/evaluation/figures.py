@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from statistics import median_high
 from typing import Any
@@ -97,15 +97,15 @@ class Figures:
 
     def accuracy(self, system: str, suite: str) -> Share:
         """Right answers."""
-        return share(one.is_right for one in self.of(system, suite))
+        return right_of(self.of(system, suite))
 
     def by(self, system: str, suite: str, group: Callable[[Question], Any]) -> dict[Any, Share]:
         """Right answers in groups of questions; those that belong to none are left out."""
-        found: dict[Any, list[bool]] = {}
+        found: dict[Any, list[Judged]] = {}
         for one in self.of(system, suite):
-            found.setdefault(group(one.question), []).append(one.is_right)
+            found.setdefault(group(one.question), []).append(one)
         found.pop(None, None)
-        return {name: share(found[name]) for name in sorted(found)}
+        return {name: right_of(found[name]) for name in sorted(found)}
 
     def kinds_differ(self, suite: str) -> bool:
         """Whether questions of some number of digits lack a kind that others have."""
@@ -218,6 +218,16 @@ class Figures:
             }
             for system in self.systems
         }
+
+
+def right_of(judged: Sequence[Judged]) -> Share:
+    """Right answers, by the groups of their questions where they have some."""
+    groups: dict[str, list[bool]] = {}
+    for one in judged:
+        if one.question.group:
+            groups.setdefault(one.question.group, []).append(one.is_right)
+    found = share(one.is_right for one in judged)
+    return replace(found, groups=tuple((sum(each), len(each)) for each in groups.values()))
 
 
 def share(given: Iterable[bool]) -> Share:

@@ -105,14 +105,15 @@ def accuracy(figures: Figures) -> Html:
         f"to fewer decimals than the wanted one has, at least {FEWEST_DECIMALS} and with as "
         f"many digits that count. Where the wanted one has {PRINTED_DECIMALS} decimals or "
         "more, so that it may be rounded itself, a number with as many or more decimals is "
-        "right, too, if it is that one when it is rounded. Intervals are Wilson's, 95%.",
+        "right, too, if it is that one when it is rounded. Intervals are Wilson's, 95%; of "
+        "questions with equal wordings by bootstrap over wordings.",
     )
 
 
 def digits(figures: Figures) -> Html:
     """By length of numbers."""
     groups = grouped(figures, lambda question: question.digits)
-    caption = "Right answers by length of numbers, with Wilson's 95% intervals."
+    caption = "Right answers by length of numbers, with 95% intervals."
     differing = [
         suite
         for suite in groups

@@ -50,6 +50,7 @@ class Question:
     name:     what it is called in the records; no two questions have the same
     value:    the right answer; nothing where there is none to compute
     category: what kind of question it is within its suite
+    group:    what it has in common with others that do well or badly with it, if anything
     """
 
     name: str
@@ -57,6 +58,7 @@ class Question:
     text: str
     value: str | None
     category: str
+    group: str = ""
 
     @property
     def digits(self) -> int | None:

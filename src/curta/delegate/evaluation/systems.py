@@ -118,13 +118,13 @@ def check_formats(model: str, among: Sequence[System]) -> None:
             chosen_format(tokenizer, Protocol(), format, is_taught=False)
 
 
-def named(option: str, given: str) -> tuple[str, str]:
-    """The name and the folder of an adapter."""
+def named(option: str, given: str, file: str = "adapter_config.json") -> tuple[str, str]:
+    """The name and the folder of what is given, which holds this file."""
     name, equals, folder = given.partition("=")
     if not equals or Path(given).is_dir():
         name, folder = Path(given).resolve().name, given
-    if not (Path(folder) / "adapter_config.json").is_file():
-        raise DataError(f"{option} {given}: {folder} holds no adapter (no adapter_config.json)")
+    if not (Path(folder) / file).is_file():
+        raise DataError(f"{option} {given}: {folder} has no {file}")
     return name, folder
 
 

@@ -83,7 +83,7 @@ def run(options: Options) -> int:
     out = folder_of(options.out)
     from curta.delegate import models
     from curta.delegate.evaluation.systems import System, systems
-    from curta.hybrid.unit.evaluation import compare, interval, unit
+    from curta.hybrid.unit.evaluation import compare, unit
 
     origin = models.origin(options.model)
     others: tuple[System, ...] = ()
@@ -99,7 +99,7 @@ def run(options: Options) -> int:
             on_progress=progress.show,
         )  # fmt: skip
     rows = tuple(
-        Row(system.name, suite, share.count, share.value, interval(figures.of(system.name, suite)))
+        Row(system.name, suite, share.count, share.value, share.interval)
         for figures in found.values()
         for system in figures.systems
         for suite in figures.suites

@@ -62,7 +62,7 @@ def run(options: Options) -> int:
     with Progress() as progress:
         base, tokenizer = models.load(options.model, device=options.device)
         base.requires_grad_(False)
-        parts = prepare(base, tokenizer, options.drawing, out, on_progress=progress.show)
+        parts = prepare(base, tokenizer, options.drawing, on_progress=progress.show)
         trained = train(base, *parts, options.training, on_progress=progress.show)
     settings = Settings(options.model, models.origin(options.model), trained.threshold)
     write_unit(out, trained.router, settings)

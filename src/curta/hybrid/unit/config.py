@@ -59,10 +59,8 @@ class Asking:
     @property
     def questions(self) -> dict[str, int]:
         """By suite; those that have an answer."""
-        return {
-            "seen": self.seen, "held out": self.held_out, "stories seen": self.stories_seen,
-            "stories held out": self.stories_held_out,
-        }  # fmt: skip
+        suites = {name.replace("_", " "): count for name, count in vars(self).items()}
+        return {suite: count for suite, count in suites.items() if suite not in ("texts", "beyond")}
 
 
 @dataclass(frozen=True)

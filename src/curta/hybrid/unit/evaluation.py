@@ -14,19 +14,26 @@ from functools import partial
 from pathlib import Path
 
 from curta.delegate.data.example import PROTOCOL
-from curta.delegate.evaluation.comparison import bootstrap_share
-from curta.delegate.evaluation.figures import Figures, Judged
+from curta.delegate.evaluation.figures import Figures
 from curta.delegate.evaluation.record import Config, Folder
 from curta.delegate.evaluation.report import write_report
 from curta.delegate.evaluation.running import Listener, evaluate
 from curta.delegate.evaluation.suites import NEGATIVES, Question
-from curta.delegate.evaluation.systems import System, Writes, digest, generator, opener, writer
+from curta.delegate.evaluation.systems import (
+    System,
+    Writes,
+    digest,
+    generator,
+    named,
+    opener,
+    writer,
+)  # fmt: skip
 from curta.delegate.interception.events import CallStarted, TextDelta
 from curta.delegate.interception.generator import Output
 from curta.errors import DataError
 from curta.hybrid.unit import questions as drawn
 from curta.hybrid.unit.config import Asking
-from curta.hybrid.unit.model import Routes, UnitModel, is_unit
+from curta.hybrid.unit.model import ABOUT, Routes, UnitModel, is_unit
 
 SUITES: dict[str, tuple[drawn.Split, drawn.Kind]] = {
     "seen": ("train", "wordings"),
@@ -50,15 +57,15 @@ def asked(counts: dict[str, int]) -> list[Question]:
         for number, one in enumerate(drawn.questions(split, kind, count, SEED)):
             operation = one.wording.operation
             category = operation.program if operation else kind
-            name = f"{suite}/{one.wording.name}/{number}"
-            found.append(Question(name, suite, one.text, one.value, category))
+            wording = one.wording.name
+            name = f"{suite}/{wording}/{number}"
+            found.append(Question(name, suite, one.text, one.value, category, wording))
     return found
 
 
 def unit(folder: str, model: str, origin: str | None) -> System:
     """A unit as one of the systems, `FOLDER` or `NAME=FOLDER`."""
-    name, equals, place = folder.partition("=")
-    name, place = (name, place) if equals else ("unit", folder)
+    name, place = named("--unit", folder, ABOUT)
     return System(name, model, place, None, digest(place, "*.safetensors"), origin)
 
 
@@ -86,15 +93,6 @@ def unit_writer(model: UnitModel, max_new_tokens: int) -> Writes:
         return outputs
 
     return write
-
-
-def interval(judged: Sequence[Judged]) -> tuple[float, float]:
-    """The 95% interval of a share of right answers, wordings drawn again."""
-    groups: dict[str, list[bool]] = {}
-    for one in judged:
-        wording, _, _ = one.question.name.rpartition("/")
-        groups.setdefault(wording, []).append(one.is_right)
-    return bootstrap_share(list(groups.values()))
 
 
 def compare(

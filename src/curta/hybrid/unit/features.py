@@ -8,20 +8,16 @@ one behind it. The stream at the last token says where rows begin, and is what a
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor
 from transformers import DynamicCache
 
-from curta.delegate.data import data_set
-from curta.delegate.data.example import Example
 from curta.delegate.evaluation.systems import generator
 from curta.delegate.interception.beginning import alike
 from curta.hybrid.unit.config import Drawing
@@ -78,10 +74,10 @@ Part = tuple[Features, Sequence[Question]]
 
 
 def prepare(
-    base: Any, tokenizer: Any, drawing: Drawing, folder: Path, *,
+    base: Any, tokenizer: Any, drawing: Drawing, *,
     on_progress: Callable[[str, float, float], None],
 ) -> tuple[Part, Part]:  # fmt: skip
-    """For training and validation; the former are written into the folder as examples, too."""
+    """For training and validation."""
 
     def part(split: Split, divisor: int) -> Part:
         asked = [
@@ -92,21 +88,7 @@ def prepare(
         texts, progress = [one.text for one in asked], partial(on_progress, split)
         return features(base, tokenizer, texts, on_progress=progress), asked
 
-    training, validation = part("train", 1), part("valid", 3)
-    write_examples(training[1], folder / "examples")
-    return training, validation
-
-
-def write_examples(asked: Sequence[Question], folder: Path) -> None:
-    """Those with an answer, as `curta delegate train --no-calls` takes them."""
-    folder.mkdir(parents=True, exist_ok=True)
-    examples = [
-        Example(one.text, one.value, one.value, one.wording.kind, one.wording.name)
-        for one in asked
-        if one.value is not None
-    ]
-    lines = [json.dumps(data_set.row(one)) for one in examples]
-    (folder / "train.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return part("train", 1), part("valid", 3)
 
 
 @torch.no_grad()

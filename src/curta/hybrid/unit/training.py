@@ -57,18 +57,16 @@ def train(
         torch.manual_seed(config.training_seed)
         router = fitted(base, training, config, on_progress=on_progress)
     features, asked = validation
-    kinds = [one.wording.kind for one in asked]
-    decisions = decided(router, base, features)
-    limit = max(
-        threshold([each for each, kind in zip(decisions, kinds, strict=True) if kind == of], share)
-        for of, share in (("others", config.false_routes), ("beyond", config.false_beyond))
+    decisions, wanted = decided(router, base, features), labels(validation)
+    others, beyond = (
+        [each for each, one in zip(decisions, asked, strict=True) if one.wording.kind == kind]
+        for kind in ("others", "beyond")
     )
-    firing = [each if each.certainty >= limit else Decision(None) for each in decisions]
-    right = [agrees(*both) for both in zip(firing, labels(validation), strict=True)
-             if both[1].operation]  # fmt: skip
-    false = [bool(each.operation) for each, kind in zip(firing, kinds, strict=True)
-             if kind == "others"]  # fmt: skip
-    return Trained(router, limit, sum(right) / max(1, len(right)), sum(false) / max(1, len(false)))
+    limit = max(threshold(others, config.false_routes), threshold(beyond, config.false_beyond))
+    computing = [both for both in zip(decisions, wanted, strict=True) if both[1].operation]
+    right = sum(each.certainty >= limit and agrees(each, label) for each, label in computing)
+    false = sum(each.certainty >= limit and each.operation is not None for each in others)
+    return Trained(router, limit, right / max(1, len(computing)), false / max(1, len(others)))
 
 
 def fitted(
