@@ -110,15 +110,13 @@ def cost_of_an_answer(generator: CalcGenerator, rounds: int) -> None:
     context = torch.randint(0, 1000, (1, CONTEXT), generator=torch.Generator().manual_seed(0))
     behind = torch.tensor([[1, *answer]])
     with torch.no_grad():
-        cache = generator.model(input_ids=context, use_cache=True).past_key_values
+        cache = generator.model(input_ids=context, use_cache=True).cache
         held = [copy.deepcopy(cache) for _ in range(2 * (rounds + 1))]
         times = race(
             {
-                "one token": lambda: generator.model(
-                    input_ids=behind[:, :1], past_key_values=held.pop()
-                ),
+                "one token": lambda: generator.model(input_ids=behind[:, :1], cache=held.pop()),
                 f"one token and {ANSWER!r}": lambda: generator.model(
-                    input_ids=behind, past_key_values=held.pop()
+                    input_ids=behind, cache=held.pop()
                 ),
                 "the whole context again": lambda: generator.model(
                     input_ids=torch.cat([context, behind], dim=1)

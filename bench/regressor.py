@@ -134,7 +134,7 @@ class RegressingUnit(UnitModel):  # type: ignore[no-untyped-call]
         assert len(given["input_ids"]) == 1
         leave = self.router.shape.leave
         with listening(self.base, {leave}) as streams:
-            self.base(**given | {"use_cache": False, "past_key_values": None})
+            self.base(**given | {"use_cache": False, "cache": None})
         self.stream = streams[leave][0, -1]
         return super().asked(given, *how)
 

@@ -53,6 +53,16 @@ def test_it_says_what_the_plain_level_says(name: str, tmp_path: Path) -> None:
         assert said(model, prompt) == expected
 
 
+def test_what_it_does_not_know_it_does_not_take(tmp_path: Path) -> None:
+    write_huggingface(model_of("reverse"), tmp_path)
+    model = opened(tmp_path)
+    with pytest.raises(TypeError, match="memory"):
+        model(torch.tensor([[1, 2]]), memory="what transformers will call its cache some day")
+    first = model(torch.tensor([[1, 2]]), use_cache=True)
+    assert model(torch.tensor([[1]]), past_key_values=first["cache"]).cache.get_seq_length() == 3
+    assert len(model(torch.tensor([[1, 2]]), return_dict=False)[0][0]) == 2
+
+
 @cache
 def narrow_model_of(name: str) -> Model:
     return compile_cached(PROGRAMS[name].build(), 2048, arithmetic="float32")

@@ -137,7 +137,6 @@ class HybridModel(PreTrainedModel, GenerationMixin):  # type: ignore[no-untyped-
         input_ids: Tensor,
         attention_mask: Tensor | None = None,
         logits_to_keep: int = 0,
-        **others: Any,
     ) -> CausalLMOutput:
         """Logits over the joint vocabulary, in float64, of whole streams: there is no cache.
 
@@ -171,7 +170,7 @@ class HybridModel(PreTrainedModel, GenerationMixin):  # type: ignore[no-untyped-
 
     # -- token by token -----------------------------------------------------------------------
 
-    def generate(  # type: ignore[override]
+    def generate(
         self, input_ids: Tensor, attention_mask: Tensor | None = None, **options: Any
     ) -> Tensor:
         """Prompts, and the streams behind them, filled up on the right."""

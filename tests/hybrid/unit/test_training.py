@@ -109,7 +109,7 @@ def test_what_is_read_is_what_a_pass_of_its_own_has(system: str) -> None:
     for at, text in enumerate(TEXTS):
         ids = asking.encoded(asking.asked(text))
         with torch.no_grad(), listening(base(), (1, 2)) as streams:
-            cache = base()(input_ids=torch.tensor([ids]), use_cache=True).past_key_values
+            cache = base()(input_ids=torch.tensor([ids]), use_cache=True).cache
         assert close(read.begin[at], streams[shape.enter][0, -1])
         assert close(read.text[at], streams[shape.leave][0, -1])
         for number, span in zip(read.numbers[at], numbers_of_tokens(tokens, ids), strict=True):

@@ -43,7 +43,7 @@ def test_where_nothing_fires_logits_are_those_of_the_model_bit_for_bit(side: str
     ours, theirs = unit(None)(**given), base()(**given)
     assert torch.equal(ours.logits, theirs.logits)
     assert ours.pending.shape == (len(TEXTS), 0)
-    assert ours.past_key_values.get_seq_length() == theirs.past_key_values.get_seq_length()
+    assert ours.cache.get_seq_length() == theirs.cache.get_seq_length()
 
 
 def test_rows_without_a_route_keep_their_logits_beside_rows_that_have_one() -> None:
@@ -108,7 +108,7 @@ def test_a_loop_of_ones_own_hands_on_what_is_pending() -> None:
         said.append(int(output.logits[0, -1].argmax()))
         output = model(
             torch.tensor([said[-1:]]),
-            past_key_values=output.past_key_values,
+            cache=output.cache,
             pending=output.pending,
         )
     assert tiny.tokenizer().decode(said) == "56<end>"

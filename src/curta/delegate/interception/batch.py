@@ -22,9 +22,6 @@ from curta.delegate.interception.row import Row
 ROWS_OF = {"attention_mask": 0, "token_type_ids": 0, "position_ids": -2}
 """What a pass is given that has a row for each row of the batch, and in which dimension."""
 
-CACHES = ("past_key_values", "cache_params")
-"""What models call their cache."""
-
 ONE_BY_ONE = frozenset({"falcon_mamba", "jamba", "mamba", "mamba2", "zamba"})
 """Models whose state is not the same if several tokens are appended to it at once: they begin a new
 one. (A server tries it, too; `generate` has no pass to spare.)"""
@@ -66,14 +63,9 @@ class Batch:
         self.padding = padding
 
     @property
-    def cache_name(self) -> str:
-        """What the model calls its cache, if it has one."""
-        return next((name for name in CACHES if self.outputs.get(name) is not None), "")
-
-    @property
     def cache(self) -> Any:
         """What the model remembers."""
-        return self.outputs.get(self.cache_name) if self.cache_name else None
+        return self.outputs.get("cache")
 
     def step(self, chooses: Chooses, count: int | None = None) -> Batch | None:
         """One pass, and the rows that go on; `count` tokens of each, or as many as can be."""
@@ -151,8 +143,8 @@ class Batch:
         """The same with another cache."""
         made = copy.copy(self)
         made.outputs = copy.copy(self.outputs)
-        made.outputs[self.cache_name] = cache
-        made.given = {n: cache if n in CACHES else value for n, value in self.given.items()}
+        made.outputs["cache"] = cache
+        made.given = {n: cache if n == "cache" else value for n, value in self.given.items()}
         return made
 
 

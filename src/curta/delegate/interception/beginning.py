@@ -30,7 +30,7 @@ def read_once(model: Any, tokens: torch.Tensor, mask: torch.Tensor) -> Any:
     cache: Any = DynamicCache(config=model.config.get_text_config(decoder=True))
     if len(rows) < 2 or count < FEWEST or not can_be_shared(cache, model.config):
         return None
-    model(tokens.new_tensor([rows[0][:count]]), past_key_values=cache, use_cache=True)
+    model(tokens.new_tensor([rows[0][:count]]), cache=cache, use_cache=True)
     for layer in cache.layers:
         layer.keys = moved(layer.keys, padding)
         layer.values = moved(layer.values, padding)

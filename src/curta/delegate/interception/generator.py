@@ -37,7 +37,7 @@ from curta.errors import UserError
 
 Message = Mapping[str, Any]
 Prompt = str | Sequence[Message]
-READING = {"past_key_values", "use_cache", "cache_implementation", "prefill_chunk_size"}
+READING = {"cache", "use_cache", "cache_implementation", "prefill_chunk_size"}
 """Options that say how prompts are read."""
 
 
@@ -220,7 +220,7 @@ class CalcGenerator:
         may_share = len(rows) == len(inputs["input_ids"]) and not READING & given.keys()
         if may_share and not getattr(self.model, "reads_whole", False):
             cache = read_once(self.model, inputs["input_ids"], inputs["attention_mask"])
-            given |= {} if cache is None else {"past_key_values": cache}
+            given |= {} if cache is None else {"cache": cache}
         tokens: torch.Tensor = self.model.generate(
             **inputs, custom_generate=Loop(lambda number: rows[number]), **given
         )

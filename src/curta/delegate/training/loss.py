@@ -34,7 +34,7 @@ def total_loss(model: Any, accelerator: Accelerator, rows: Rows) -> torch.Tensor
         scores = model(
             input_ids=rows["input_ids"][:, shared:],
             attention_mask=rows["attention_mask"],
-            past_key_values=cache,
+            cache=cache,
             use_cache=cache is not None,
         ).logits[0]
     return cross_entropy(scores.float(), targets[learned], reduction="sum")
@@ -67,7 +67,7 @@ def read_once(model: Any, tokens: torch.Tensor, count: int) -> Any:
     from transformers import DynamicCache
 
     cache: Any = DynamicCache()
-    model(input_ids=tokens, past_key_values=cache, use_cache=True, logits_to_keep=1)
+    model(input_ids=tokens, cache=cache, use_cache=True, logits_to_keep=1)
     cache.batch_repeat_interleave(count)
     return cache
 

@@ -4,11 +4,12 @@
 
 It is exact in the precision that it is saved in. Past the length that is proved, where a promise is
 broken, and in any other precision it raises a ValueError: what it would say there would mean
-nothing.
+nothing. What it does not know, as a cache by another name, it does not take.
 """
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 import torch
@@ -19,6 +20,10 @@ from transformers.modeling_outputs import CausalLMOutputWithPast
 from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
 from .configuration_curta import CurtaConfig
+
+IS_NEW = "cache" in inspect.signature(create_causal_mask).parameters
+CACHE = "cache" if IS_NEW else "past_key_values"
+"""What this transformers calls it: until 5.23 by the longer name."""
 
 
 def eager_attention_forward(
@@ -168,11 +173,10 @@ class CurtaModel(CurtaPreTrainedModel):
         input_ids: Tensor,
         attention_mask: Tensor | None = None,
         position_ids: Tensor | None = None,
-        past_key_values: Any = None,
+        cache: Any = None,
         use_cache: bool | None = None,
-        output_hidden_states: bool = False,
-        output_attentions: bool = False,
-        **others: Any,
+        output_hidden_states: bool | None = False,
+        output_attentions: bool | None = False,
     ) -> CausalLMOutputWithPast:
         name = self.config.proved_dtype
         if self.embed_tokens.weight.dtype != getattr(torch, name):
@@ -181,9 +185,9 @@ class CurtaModel(CurtaPreTrainedModel):
             raise ValueError("under torch.autocast products are rounded, and nothing is proved")
         if name == "float32" and torch.get_float32_matmul_precision() != "highest":
             raise ValueError("torch.set_float32_matmul_precision('highest') is what is proved")
-        if use_cache and past_key_values is None:
-            past_key_values = DynamicCache(config=self.config)
-        seen = past_key_values.get_seq_length() if past_key_values is not None else 0
+        if use_cache and cache is None:
+            cache = DynamicCache(config=self.config)
+        seen = cache.get_seq_length() if cache is not None else 0
         count, device = input_ids.shape[1], input_ids.device
         real = torch.ones_like(input_ids, dtype=torch.bool)
         places = torch.arange(seen, seen + count, device=device)[None]
@@ -200,20 +204,20 @@ class CurtaModel(CurtaPreTrainedModel):
             config=self.config,
             inputs_embeds=x,
             attention_mask=attention_mask,
-            past_key_values=past_key_values,
             position_ids=position_ids,
+            **{CACHE: cache},
         )
         streams, weights = [x], []
         check_promises(self.config.promises, 0, x, real)
         for layer in self.layers:
-            x, attention = layer(x, mask, past_key_values, real)
+            x, attention = layer(x, mask, cache, real)
             streams.append(x)
             weights.append(attention)
         return CausalLMOutputWithPast(
             logits=x,
-            past_key_values=past_key_values,
             hidden_states=tuple(streams) if output_hidden_states else None,
             attentions=tuple(weights) if output_attentions else None,
+            **{CACHE: cache},
         )
 
 
@@ -233,11 +237,26 @@ class CurtaForCausalLM(CurtaPreTrainedModel, GenerationMixin):
     def forward(
         self,
         input_ids: Tensor,
+        attention_mask: Tensor | None = None,
+        position_ids: Tensor | None = None,
+        cache: Any = None,
+        past_key_values: Any = None,
         labels: Tensor | None = None,
+        use_cache: bool | None = None,
+        output_hidden_states: bool | None = False,
+        output_attentions: bool | None = False,
+        return_dict: bool | None = True,
         logits_to_keep: int | Tensor = 0,
-        **others: Any,
-    ) -> CausalLMOutputWithPast:
-        found = self.model(input_ids, **others)
+    ) -> CausalLMOutputWithPast | tuple[Any, ...]:
+        found = self.model(
+            input_ids,
+            attention_mask,
+            position_ids,
+            past_key_values if cache is None else cache,
+            use_cache,
+            output_hidden_states,
+            output_attentions,
+        )
         kept = slice(-logits_to_keep, None) if isinstance(logits_to_keep, int) else logits_to_keep
         logits = self.lm_head(found.logits[:, kept])
         # `generate` compares logits in float32: the best one is 0 here, and those next to it are
@@ -245,4 +264,4 @@ class CurtaForCausalLM(CurtaPreTrainedModel, GenerationMixin):
         found.logits = logits - logits.amax(dim=-1, keepdim=True)
         if labels is not None:
             found.loss = self.loss_function(found.logits, labels, self.config.vocab_size)
-        return found
+        return found.to_tuple() if return_dict is False else found

@@ -107,7 +107,7 @@ def features(
     if shared:
         ids = torch.tensor([rows[0][:shared]], device=device)
         with listening(base, {shape.numbers}) as streams:
-            decoder(input_ids=ids, past_key_values=kept, use_cache=True)
+            decoder(input_ids=ids, cache=kept, use_cache=True)
         before = streams[shape.numbers][0].cpu()
     begin, text, numbers, memory = ([torch.empty(0)] * len(rows) for _ in range(4))
     done = 0
@@ -119,7 +119,7 @@ def features(
         cache = deepcopy(kept)
         cache.batch_repeat_interleave(len(own))
         with listening(base, {shape.enter, shape.numbers, shape.leave}) as streams:
-            decoder(input_ids=ids, past_key_values=cache, use_cache=True)
+            decoder(input_ids=ids, cache=cache, use_cache=True)
         for row, at in enumerate(own):
             last = len(rows[at]) - 1
             begin[at], text[at] = (

@@ -148,7 +148,7 @@ class UnitModel(PreTrainedModel, GenerationMixin):  # type: ignore[no-untyped-ca
         """
         given = {"input_ids": input_ids, "attention_mask": attention_mask} | kwargs
         if pending is None and input_ids is not None and self.router is not None:
-            there = counting(input_ids, attention_mask, kwargs.get("past_key_values"))
+            there = counting(input_ids, attention_mask, kwargs.get("cache"))
             mask = there[:, -input_ids.shape[1] :].tolist()
             spans = [self.numbers(*row) for row in zip(input_ids.tolist(), mask, strict=True)]
             if any(spans):
@@ -172,7 +172,7 @@ class UnitModel(PreTrainedModel, GenerationMixin):  # type: ignore[no-untyped-ca
         shape = self.router.shape
         with listening(self.base, {shape.numbers, shape.leave}) as streams:
             output = self.base(**given | {"use_cache": True})
-        logits, blocks = output.logits, output.past_key_values.layers[shape.enter : shape.leave]
+        logits, blocks = output.logits, output.cache.layers[shape.enter : shape.leave]
         there, (rows, new) = there.to(logits.device), given["input_ids"].shape
         last = (there[:, -new:] * torch.arange(new, device=logits.device)).argmax(1)
         places = given.get("position_ids")
@@ -193,13 +193,13 @@ class UnitModel(PreTrainedModel, GenerationMixin):  # type: ignore[no-untyped-ca
         if on_routes is not None:
             on_routes(routes)
         if given.get("use_cache") is False:
-            output = type(output)(**{**output, "past_key_values": None})
+            output = type(output)(**{**output, "cache": None})
         pending = self.waiting(routes, logits.device)
         self.say(logits, pending, (new - last).tolist())
         output["pending"] = pending[:, 1:]
         return output
 
-    def prepare_inputs_for_generation(self, input_ids: Tensor, **kwargs: Any) -> Any:  # type: ignore[override]
+    def prepare_inputs_for_generation(self, input_ids: Tensor, **kwargs: Any) -> Any:
         """As the model does it, with what is ours."""
         own = {name: kwargs.pop(name, None) for name in ("pending", "on_routes")}
         return self.base.prepare_inputs_for_generation(input_ids, **kwargs) | own
@@ -216,7 +216,7 @@ class UnitModel(PreTrainedModel, GenerationMixin):  # type: ignore[no-untyped-ca
         """As transformers does it, but for beams: what is said is certain."""
         if (options.get("num_beams") or 1) > 1:
             raise UserError("num_beams: digits that are certain need no beams; leave it at 1")
-        return super().generate(*inputs, **options)  # type: ignore[misc]
+        return super().generate(*inputs, **options)
 
     @torch.no_grad()
     def logits_of(self, prompt: Tensor, behind: Tensor) -> Tensor:

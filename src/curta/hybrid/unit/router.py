@@ -214,7 +214,7 @@ class Router(nn.Module):
             cache.update(keys, values, shape.enter + step)
             stream = decoder.layers[shape.enter + step](
                 stream + self.change(step, stream), attention_mask=mask, position_ids=positions,
-                past_key_values=cache, position_embeddings=angles,
+                cache=cache, position_embeddings=angles,
             )  # fmt: skip
         return stream
 
