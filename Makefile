@@ -2,10 +2,11 @@
 # or file of tests: make test ROOM=machine/lower
 PYTHON ?= python3
 VENV ?= .venv
+PINS ?= -c constraints.txt
 ROOM ?=
 BIN := $(VENV)/bin
 
-.PHONY: check install lint types test slow bench release-check
+.PHONY: check install lint types test newest slow bench release-check
 
 check: install lint types test
 
@@ -13,7 +14,7 @@ install: $(BIN)/.installed
 
 $(BIN)/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	$(BIN)/pip install --quiet --disable-pip-version-check $(PINS) -e '.[dev]'
 	touch $@
 
 lint:
@@ -26,6 +27,10 @@ types:
 
 test:
 	$(BIN)/pytest -n 2 --dist worksteal tests/$(ROOM)
+
+# With the newest version of everything but PyTorch, as users have it who install curta today.
+newest:
+	$(MAKE) install test VENV=.venv-newest PINS="$$(grep '^torch==' constraints.txt)"
 
 slow:
 	$(BIN)/pytest -m 'not gpu' tests/$(ROOM)

@@ -37,7 +37,9 @@ from curta.errors import UserError
 
 Message = Mapping[str, Any]
 Prompt = str | Sequence[Message]
-READING = {"cache", "use_cache", "cache_implementation", "prefill_chunk_size"}
+READING = {
+    "cache", "past_key_values", "use_cache", "cache_implementation", "prefill_chunk_size",
+}  # fmt: skip
 """Options that say how prompts are read."""
 
 

@@ -148,7 +148,8 @@ class UnitModel(PreTrainedModel, GenerationMixin):  # type: ignore[no-untyped-ca
         """
         given = {"input_ids": input_ids, "attention_mask": attention_mask} | kwargs
         if pending is None and input_ids is not None and self.router is not None:
-            there = counting(input_ids, attention_mask, kwargs.get("cache"))
+            cache = kwargs.get("cache", kwargs.get("past_key_values"))
+            there = counting(input_ids, attention_mask, cache)
             mask = there[:, -input_ids.shape[1] :].tolist()
             spans = [self.numbers(*row) for row in zip(input_ids.tolist(), mask, strict=True)]
             if any(spans):
