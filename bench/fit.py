@@ -30,7 +30,7 @@ from torch.nn.functional import cross_entropy, one_hot
 from curta.gallery.own import run_file
 from curta.hybrid.fit import Batch, Example, Problem, Unknowns, fit, groups, share_right
 from curta.hybrid.fit_config import FitConfig
-from curta.hybrid.soft import SoftProgram
+from curta.hybrid.soft import SoftProgram, SoftSequence
 from curta.intervals import wilson
 from report import print_machine
 
@@ -197,7 +197,7 @@ def right_of(soft: SoftProgram, walkers: Unknowns, batches: Sequence[Batch]) -> 
 
 def answered(soft: SoftProgram, walkers: Unknowns, batch: Batch) -> Tensor:
     """Which examples are right, [walker, example]."""
-    sequence = soft.start(walkers.by_token(), EXACT)
+    sequence = SoftSequence(soft, walkers.by_token(), EXACT)
     tokens = walkers.distributions()
     shape = (walkers.seeds, len(batch.prompts))
     for ids in batch.prompts.T:

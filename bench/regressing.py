@@ -66,7 +66,8 @@ def main() -> None:
         def opened(system: System, **how: Any) -> Writes:
             if system.name != REGRESSING:
                 return evaluation.opened(system, **how)
-            return one_by_one(RegressingUnit.having(regressor, chosen.unit), MOST_TOKENS)
+            most = 1 if how["routes_alone"] else MOST_TOKENS
+            return one_by_one(RegressingUnit.having(regressor, chosen.unit), most)
 
         found = evaluation.compare(
             (*others, replace(own, name=REGRESSING), own),

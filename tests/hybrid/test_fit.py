@@ -133,3 +133,9 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     ):
         assert main(["fit", name]) == 2
         assert said in capsys.readouterr().err
+
+
+def test_a_hole_has_room() -> None:
+    for low, high, step in ((5, -5, 1), (0, 1, 0), (float("nan"), 1, 1)):
+        with pytest.raises(CurtaError, match="a hole from"):
+            Hole(low, high, Fraction(step))

@@ -89,7 +89,7 @@ def test_every_token_is_the_likeliest_of_the_joint_forward(
     transcript = written[call]
     whole = np.concatenate([transcript.prompt, transcript.ids])
     logits = model(torch.from_numpy(whole)[None]).logits[0]
-    assert logits.shape == (len(whole), len(model.vocabulary))
+    assert logits.shape == (len(whole), model.vocabulary.size)
     best = logits.argmax(dim=-1).numpy()[len(transcript.prompt) - 1 : -1]
     said = spoken(model, transcript)
     assert said.sum() >= 10
@@ -261,6 +261,39 @@ def test_what_was_written_is_verified(
     assert str(verified).startswith("verified: ")
 
 
+def changed_in(model: HybridModel, transcript: Transcript, ids: Any, **fields: Any) -> Transcript:
+    """Another stream, and the text that it has."""
+    return dataclasses.replace(transcript, ids=ids, text=model.text_of(ids), **fields)
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"given": 1_000}, "1000 of "),
+        ({"given": -1}, "-1 of "),
+        ({"text": "nonsense"}, "the text is not what the tokens say"),
+        ({"prompt": np.array([-3])}, "a token of the prompt"),
+        ({"choices": np.array([10**6])}, "a choice is no token"),
+    ],
+)
+def test_what_a_transcript_says_of_itself_is_checked(changed: dict[str, Any], said: str) -> None:
+    model, transcript = shared()
+    with pytest.raises(VerifyError, match=said):
+        model.verify(dataclasses.replace(transcript, **changed))
+
+
+def test_ids_that_are_none_are_refused() -> None:
+    model, transcript = shared()
+    for at in (0, -1):
+        ids = transcript.ids.copy()
+        ids[at] = -5
+        with pytest.raises(VerifyError):
+            model.verify(dataclasses.replace(transcript, ids=ids))
+    own = transcript.ids[transcript.ids < model.vocabulary.language]
+    with pytest.raises(VerifyError):  # cut behind the run
+        model.verify(changed_in(model, transcript, own[:3]))
+
+
 @settings(max_examples=draws(60), deadline=None)
 @given(data=st.data())
 def test_any_other_token_is_found(data: st.DataObject) -> None:
@@ -269,12 +302,12 @@ def test_any_other_token_is_found(data: st.DataObject) -> None:
     changed = data.draw(st.sampled_from([ids, ids, ids, choices]))
     at = data.draw(st.integers(0, len(changed) - 1))
     near = st.sampled_from([ids[at - 1], ids[at] + 1, ids[at] - 1] if changed is ids else [5, 9])
-    token = data.draw(st.one_of(st.integers(0, len(model.vocabulary) - 1), near))
-    if token == changed[at] or not 0 <= token < len(model.vocabulary):
+    token = data.draw(st.one_of(st.integers(0, model.vocabulary.size - 1), near))
+    if token == changed[at] or not 0 <= token < model.vocabulary.size:
         return
     changed[at] = token
     with pytest.raises(CurtaError):
-        model.verify(dataclasses.replace(transcript, ids=ids, choices=choices))
+        model.verify(changed_in(model, transcript, ids, choices=choices))
 
 
 @cache
@@ -293,7 +326,7 @@ def test_another_token_of_a_program_is_found(
     ids = transcript.ids.copy()
     ids[place] += 1 if model.vocabulary.place(int(ids[place]) + 1)[0] == "machine" else -1
     with pytest.raises(VerifyError):
-        model.verify(dataclasses.replace(transcript, ids=ids))
+        model.verify(changed_in(model, transcript, ids))
 
 
 def test_tokens_that_are_left_out_are_missed(
@@ -302,7 +335,7 @@ def test_tokens_that_are_left_out_are_missed(
     for transcript in written.values():
         for part in (transcript.ids[:-1], transcript.ids[1:]):
             with pytest.raises(CurtaError):
-                model.verify(dataclasses.replace(transcript, ids=part))
+                model.verify(changed_in(model, transcript, part))
 
 
 def test_long_runs_are_several_contexts(
@@ -321,7 +354,7 @@ def test_long_runs_are_several_contexts(
     opening = ids[second.begin : second.end]
     opening[20] += 1  # the program, said again
     with pytest.raises(VerifyError):
-        model.verify(dataclasses.replace(transcript, ids=ids))
+        model.verify(changed_in(model, transcript, ids))
 
 
 def test_a_transcript_is_of_its_model(written: dict[str, Transcript]) -> None:
@@ -343,6 +376,10 @@ def test_a_transcript_is_kept(
         assert again.text == transcript.text
     with pytest.raises(FileError, match="no transcript"):
         Transcript.load(__file__)
+    for wrong in ({"given": "many"}, {"room": None}):
+        dataclasses.replace(transcript, **wrong).save(tmp_path / "one.safetensors")
+        with pytest.raises(FileError, match="no transcript"):
+            Transcript.load(tmp_path / "one.safetensors")
 
 
 LOADS = """
@@ -410,20 +447,20 @@ def test_tokens_keep_their_numbers_when_modules_are_added(
     language: int, modules: list[Any], more: list[Any]
 ) -> None:
     small, large = (JointVocabulary.of(language, one) for one in (modules, modules + more))
-    assert len(large) >= len(small)
-    for token in range(len(small)):
+    assert large.size >= small.size
+    for token in range(small.size):
         assert small.place(token) == large.place(token)
 
 
 @given(language=st.integers(1, 50), modules=MODULES)
 def test_every_token_is_somebodys(language: int, modules: list[Any]) -> None:
     vocabulary = JointVocabulary.of(language, modules)
-    places = [vocabulary.place(token) for token in range(len(vocabulary))]
+    places = [vocabulary.place(token) for token in range(vocabulary.size)]
     assert len(set(places)) == len(places)
     sizes = {weights: size for _, weights, size in modules} | {"": language}
     for whose, number, hands in places:
         assert number < (1 if hands else sizes[whose])
-    for wrong in (-1, len(vocabulary)):
+    for wrong in (-1, vocabulary.size):
         with pytest.raises(TokenError):
             vocabulary.place(wrong)
 

@@ -12,7 +12,7 @@ from curta.compiler.resolve import resolve
 from curta.engine.evaluate import GraphSession
 from curta.errors import GraphError
 from curta.gallery import PROGRAMS
-from curta.hybrid.soft import SoftProgram, holes
+from curta.hybrid.soft import SoftProgram, SoftSequence, holes
 from tests.support.slow import some
 
 LONGEST = 24
@@ -45,7 +45,7 @@ def test_cold_it_says_what_the_graph_says(name: str) -> None:
     prompt = [graph.tokens[token] for token in max(prompts, key=lambda some: len(some[:LONGEST]))]
     prompt = prompt[:LONGEST]
     said = said_exactly(graph, prompt)
-    sequence = SoftProgram(graph).start({}, COLD)
+    sequence = SoftSequence(SoftProgram(graph), {}, COLD)
     tokens = one_hot(torch.tensor([*prompt, *said]), len(graph.tokens)).to(torch.float64)
     likeliest = [int(sequence.feed(token).argmax()) for token in tokens]
     assert likeliest[len(prompt) - 1 : -1] == said
@@ -58,12 +58,12 @@ def test_batches_and_distributions_are_computed_alike() -> None:
     rows = torch.randint(0, count, (2, 2, 5), generator=torch.Generator().manual_seed(0))
     tokens = one_hot(rows, count).to(torch.float64)
     together, soft = [], SoftProgram(graph)
-    sequence = soft.start({}, 0.7)
+    sequence = SoftSequence(soft, {}, 0.7)
     for place in range(rows.shape[-1]):
         together.append(sequence.feed(tokens[:, :, place]))
     for i in range(2):
         for j in range(2):
-            alone = soft.start({}, 0.7)
+            alone = SoftSequence(soft, {}, 0.7)
             for place, logits in enumerate(together):
                 torch.testing.assert_close(alone.feed(tokens[i, j, place]), logits[i, j])
 
@@ -89,7 +89,7 @@ def test_gradients_are_what_finite_differences_are() -> None:
         return torch.randn(*shape, generator=generator, dtype=torch.float64).requires_grad_()
 
     def logits(number: torch.Tensor, by_token: torch.Tensor, leaning: torch.Tensor) -> torch.Tensor:
-        sequence = soft.start({"number": number, "by token": by_token}, 0.8)
+        sequence = SoftSequence(soft, {"number": number, "by token": by_token}, 0.8)
         for token in leaning.softmax(-1).unbind(-2):
             said = sequence.feed(token)
         return sequence.feed(said.softmax(-1))  # through a token that it said itself

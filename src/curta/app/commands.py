@@ -89,7 +89,7 @@ EXTRAS = {
     "torch": ("torch",),
     "learn": ("jax", "equinox", "optax", "jaxtyping", "matplotlib", "pyarrow"),
     "delegate": ("torch", "transformers", "peft", "accelerate", "gguf", "llguidance"),
-    "web": ("starlette", "uvicorn"),
+    "web": ("starlette", "uvicorn", "pydantic", "prometheus_client"),
     "mcp": ("mcp", "uvicorn"),
 }
 """What has to be importable for an extra to count as installed."""

@@ -26,7 +26,7 @@ from curta.dyadic import Number, simplify
 from curta.engine.evaluate import GraphSession
 from curta.errors import DataError, GraphError, RegionError
 from curta.hybrid.fit_config import FitConfig
-from curta.hybrid.soft import Numbers, SoftProgram, holes
+from curta.hybrid.soft import Numbers, SoftProgram, SoftSequence, holes
 
 UNKNOWN = "?"
 """Stands in what is said for a token that no example tells."""
@@ -43,6 +43,10 @@ class Hole:
     high: float
     step: Fraction = Fraction(1)
     tokens: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not self.low <= self.high or self.step <= 0:
+            raise DataError(f"a hole from {self.low} to {self.high} in steps of {self.step}: none")
 
 
 class Example(NamedTuple):
@@ -234,7 +238,7 @@ class Unknowns:
 
 def loss_of(soft: SoftProgram, unknowns: Unknowns, batch: Batch, temperature: float) -> Tensor:
     """Of every seed: the mean cross-entropy of the tokens that the examples tell."""
-    sequence = soft.start(unknowns.by_token(), temperature)
+    sequence = SoftSequence(soft, unknowns.by_token(), temperature)
     tokens = unknowns.distributions()
     for ids in batch.prompts.T:
         logits = sequence.feed(tokens[:, ids])

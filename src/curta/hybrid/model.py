@@ -35,7 +35,7 @@ from curta.hybrid.modules import Module, modules_of
 from curta.hybrid.transcript import Transcript
 from curta.hybrid.unit.model import UnitModel
 from curta.hybrid.verify import Verified, verify
-from curta.hybrid.vocabulary import JointVocabulary
+from curta.hybrid.vocabulary import JointIds, JointVocabulary
 from curta.hybrid.writing import JointRow, Writer
 
 
@@ -144,7 +144,7 @@ class HybridModel(PreTrainedModel, GenerationMixin):  # type: ignore[no-untyped-
         which is the host's, and so is what follows, everything is.
         """
         mask = torch.ones_like(input_ids) if attention_mask is None else attention_mask
-        shape = (*input_ids.shape, len(self.vocabulary))
+        shape = (*input_ids.shape, self.vocabulary.size)
         logits = torch.full(shape, -torch.inf, dtype=torch.float64, device=input_ids.device)
         for row, ids, counts in zip(logits, input_ids, mask.bool(), strict=True):
             row[counts] = self.joint_logits(ids[counts])
@@ -154,7 +154,7 @@ class HybridModel(PreTrainedModel, GenerationMixin):  # type: ignore[no-untyped-
     def joint_logits(self, ids: Tensor) -> Tensor:
         """Of one stream."""
         stream, vocabulary = ids.cpu().numpy(), self.vocabulary
-        logits = torch.full((len(ids), len(vocabulary)), -torch.inf, dtype=torch.float64)
+        logits = torch.full((len(ids), vocabulary.size), -torch.inf, dtype=torch.float64)
         own = torch.from_numpy(stream < vocabulary.language)
         if own.any():
             given = ids[own.to(ids.device)][None].to(self.base.device)
@@ -242,9 +242,8 @@ class HybridModel(PreTrainedModel, GenerationMixin):  # type: ignore[no-untyped-
         return list(self.writer.fragments.encode(f"{opening} {arguments}{end}"))
 
     def transcript(self, row: JointRow, prompt: Tensor) -> Transcript:
-        """What a row has become; what people read are the language model's own tokens."""
+        """What a row has become."""
         ids = row.ids
-        own = ids[ids < self.vocabulary.language]
         return Transcript(
             prompt.cpu().numpy().astype(np.int64),
             ids,
@@ -253,8 +252,13 @@ class HybridModel(PreTrainedModel, GenerationMixin):  # type: ignore[no-untyped-
             row.room,
             row.likeliest,
             modules=tuple(self.compiled),
-            text=self.tokenizer.decode(own, skip_special_tokens=True),
+            text=self.text_of(ids),
         )
+
+    def text_of(self, ids: JointIds) -> str:
+        """What people read of a stream: the language model's own tokens."""
+        own = ids[ids < self.vocabulary.language]
+        return str(self.tokenizer.decode(own, skip_special_tokens=True))
 
     # -- proof --------------------------------------------------------------------------------
 

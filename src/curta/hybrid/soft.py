@@ -71,10 +71,6 @@ class SoftProgram:
             if isinstance(operation, TokenFeature)
         }
 
-    def start(self, numbers: Numbers, temperature: float) -> SoftSequence:
-        """An empty sequence."""
-        return SoftSequence(self, numbers, temperature)
-
 
 class SoftSequence:
     """What was fed so far, as look-ups and running sums remember it."""

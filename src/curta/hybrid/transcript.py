@@ -56,8 +56,9 @@ class Transcript:
         try:
             with safe_open(str(path), "numpy") as file:
                 about = json.loads((file.metadata() or {})["curta_transcript"])
-                tensors = {name: file.get_tensor(name) for name in TENSORS}
-        except (OSError, SafetensorError, KeyError, ValueError) as error:
+                tensors = {name: file.get_tensor(name).reshape(-1) for name in TENSORS}
+            about["given"], about["room"] = int(about["given"]), int(about["room"])
+        except (OSError, SafetensorError, KeyError, ValueError, TypeError) as error:
             raise FileError(f"{path} is no transcript ({error})") from error
         if about.pop("format") != FORMAT:
             raise FileError(f"{path}: a transcript of another version of curta")

@@ -138,9 +138,14 @@ class Again:
 
 def written_again(model: HybridModel, transcript: Transcript) -> Again:
     """By the choices of the language model, and what modules said."""
-    if np.any((transcript.choices < 0) | (transcript.choices >= model.vocabulary.language)):
-        raise VerifyError("a choice of the language model is no token of its own")
-    vocabulary, ids = model.vocabulary, transcript.ids
+    vocabulary, ids, choices = model.vocabulary, transcript.ids, transcript.choices
+    for what, tokens in (("choice", choices), ("token of the prompt", transcript.prompt)):
+        if np.any((tokens < 0) | (tokens >= vocabulary.language)):
+            raise VerifyError(f"a {what} is no token of the language model")
+    if not 0 <= transcript.given <= len(choices):
+        raise VerifyError(f"{transcript.given} of {len(choices)} choices cannot have been given")
+    if np.any(ids < 0) or transcript.text != model.text_of(ids):
+        raise VerifyError("the text is not what the tokens say")
     logits = language_logits(model, transcript.prompt, ids[ids < vocabulary.language])
     row = RecordedRow(model.writer, ignore)
     row.ends = ends(model.base.generation_config)
@@ -148,6 +153,8 @@ def written_again(model: HybridModel, transcript: Transcript) -> Again:
     at, ties, choosers = 0, 0, list[int]()
     for number, choice in enumerate(transcript.choices.tolist()):
         if number >= transcript.given and transcript.likeliest:
+            if len(transcript.prompt) + at > len(logits):
+                raise VerifyError("the tokens end before the language model's choices do")
             ties += compare_choice(model, row, logits[len(transcript.prompt) - 1 + at], choice, at)
         fed = row.take(choice, transcript.room - at)
         answer = len(row.answer)

@@ -70,9 +70,6 @@ class JointVocabulary:
             end += 1
         return cls(language, blocks, end)
 
-    def __len__(self) -> int:
-        return self.size
-
     def place(self, token: int) -> tuple[str, int, bool]:
         """Whose token it is ("" is the language model), its number there, whether it hands over."""
         if 0 <= token < self.language:
@@ -82,7 +79,7 @@ class JointVocabulary:
                 return name, 0, True
             if block.first <= token < block.first + block.size:
                 return block.weights, token - block.first, False
-        raise TokenError(f"{token} is no token: there are {len(self):,}")
+        raise TokenError(f"{token} is no token: there are {self.size:,}")
 
     def context(self, module: str, ids: npt.NDArray[np.int32]) -> JointIds:
         """Tokens of a module's weights, behind the one that hands over."""

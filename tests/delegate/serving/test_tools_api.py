@@ -255,6 +255,13 @@ def test_a_tool_that_has_to_be_called_is(free: Any, choice: Any) -> None:
     assert isinstance(json.loads(call.function.arguments)["day"], int)
 
 
+@pytest.mark.parametrize("most", range(1, 12))
+def test_a_call_that_does_not_end_is_text_and_no_calculation(free: Any, most: int) -> None:
+    (made,) = create(free, tools=[WEATHER], tool_choice="required", max_tokens=most).choices
+    assert made.message.tool_calls or made.finish_reason == "length"
+    assert not getattr(made.message, "calculations", None)
+
+
 def test_no_tools_where_there_shall_be_none(served: Any) -> None:
     counts = [
         create(served, tools=[WEATHER], tool_choice=choice, max_tokens=2).usage.prompt_tokens
@@ -400,6 +407,12 @@ def test_probabilities_of_tokens(free: Any) -> None:
     assert all(len(each) == 2 for each in made.logprobs.top_logprobs)
 
 
+def strange(**schema: Any) -> dict[str, Any]:
+    """A tool whose argument x has such a schema."""
+    parameters = {"type": "object", "properties": {"x": schema}}
+    return {"type": "function", "function": {"name": "strange", "parameters": parameters}}
+
+
 @pytest.mark.parametrize(
     ("given", "parameter", "said"),
     [
@@ -420,7 +433,22 @@ def test_probabilities_of_tokens(free: Any) -> None:
                 }
             },
             "response_format",
-            "nothing",
+            "response_format: Invalid type: nothing",
+        ),
+        (
+            {
+                "response_format": {
+                    "type": "json_schema",
+                    "json_schema": {"name": "x", "schema": {"$ref": "#"}},
+                }
+            },
+            "response_format",
+            "nothing can begin so",
+        ),
+        (
+            {"tools": [strange(type="wat")], "tool_choice": "required"},
+            "tools",
+            "parameters of strange: Invalid type: wat",
         ),
         ({"top_logprobs": 2}, "top_logprobs", "only with logprobs"),
         ({"messages": [{"role": "tool", "content": "1"}]}, "messages", "has a tool_call_id"),

@@ -35,7 +35,7 @@ PRINTS = """
 void write_byte(unsigned file, unsigned byte)
     __attribute__((import_module("curta"), import_name("write")));
 unsigned read_byte(void) __attribute__((import_module("curta"), import_name("read")));
-int main(void) { write_byte(1, read_byte() + 1); return 3; }
+int main(void) { write_byte(1, read_byte() + 1); return 256 + 3; }
 """
 SPINS = "int main(void) { for (volatile int i = 0;; i++) ; }"
 ADD = (
@@ -90,8 +90,9 @@ async def ask_badly(client: Client) -> None:
         ("run_c", {"source": DOUBLE, "function": "absent"}, "there is no function 'absent'"),
         ("run_c", {"source": DOUBLE, "function": "twice", "arguments": {"x": "1"}}, "x: expected"),
         ("run_c", {"sauce": DOUBLE}, "no argument 'sauce'"),
-        ("run_c", {"source": SPINS}, "reached its limit of"),
+        ("run_c", {"source": SPINS}, "curta mcp --tokens allows more"),
         ("run_wasm", {"module": "AGFzbQ=="}, "at byte"),
+        ("run_wasm", {"module": ADD}, "say which one as function"),
         ("run_wasm", {"module": "%"}, "neither text nor base64"),
         ("verify", {}, "give either source or module"),
         ("nothing", {}, "there are: calculate"),

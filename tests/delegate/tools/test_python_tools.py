@@ -100,6 +100,13 @@ def test_schemas_in_each_other() -> None:
     }
 
 
+def test_what_may_be_left_out_is_asked_for_as_what_it_is() -> None:
+    number_or_nothing = {"anyOf": [{"type": "integer"}, {"enum": [None]}]}
+    assert checked(None, number_or_nothing, "x") is None
+    with pytest.raises(ToolError, match="expected a whole number"):
+        checked("a", number_or_nothing, "x")
+
+
 def test_a_call_that_nobody_waits_for_ends() -> None:
     given_up = Event()
     Timer(1.5, given_up.set).start()

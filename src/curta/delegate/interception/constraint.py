@@ -196,6 +196,11 @@ class Grammars:
 
         return LLMatcher(self.tokens, LLMatcher.grammar_from_lark(grammar), log_level=0)
 
+    def problem(self, grammar: str) -> str:
+        from llguidance import LLMatcher
+
+        return str(LLMatcher.validate_grammar(LLMatcher.grammar_from_lark(grammar), self.tokens))
+
     def read(self, grammar: str, text: str) -> Any:
         """What has read a text; None if that does not fit."""
         matcher = self.matcher(grammar)
@@ -220,13 +225,16 @@ class Grammars:
 
 
 def problem_of(tokenizer: Any, grammar: str) -> str:
-    """What is wrong with a grammar, such as a schema that says what is not supported."""
-    from llguidance import LLMatcher
-
-    found: str = LLMatcher.validate_grammar(
-        LLMatcher.grammar_from_lark(grammar), grammars(tokenizer).tokens
-    )
-    return "" if found.startswith("WARNING") else found
+    """What is wrong with a grammar, such as a schema that says what is not supported, or that
+    nothing has.
+    """
+    guide = grammars(tokenizer)
+    found = guide.problem(grammar)
+    if not found or found.startswith("WARNING"):
+        matcher = guide.new_matcher(grammar)
+        matcher.compute_logit_bias()
+        return "nothing can begin so" if matcher.is_error() else ""
+    return found.partition("schema: ")[2].partition("\n")[0] or found
 
 
 @lru_cache(maxsize=4)

@@ -191,9 +191,11 @@ def calls_of(generator: CalcGenerator, asked: Wish) -> tuple[Calling | None, str
             parameter="tools",
             code="tools_not_supported",
         )
+    must_call = asked.must_call
+    for tool in tools if must_call is not None else ():
+        checked_shape(generator, tool.parameters, f"tools: parameters of {tool.name}", "tools")
     names = frozenset(tool.name for tool in tools)
     own = [tool for tool in generator.tools if tool.name not in names]
-    must_call = asked.must_call
     calling = generator.calling_with(
         (*own, *tools), asked=names, constrained=must_call is not None, shape=shape
     )
@@ -213,9 +215,16 @@ def calls_of(generator: CalcGenerator, asked: Wish) -> tuple[Calling | None, str
 def shape_of(generator: CalcGenerator, schema: Mapping[str, Any]) -> str:
     """The grammar of JSON that has a schema."""
     compact = {"x-guidance": {"whitespace_flexible": False}}
-    shape = value_of(compact | dict(schema), space="")
+    return checked_shape(generator, compact | dict(schema), "response_format", "response_format")
+
+
+def checked_shape(
+    generator: CalcGenerator, schema: Mapping[str, Any], what: str, parameter: str
+) -> str:
+    """The same of any schema, if it can be had."""
+    shape = value_of(schema, space="")
     if problem := problem_of(generator.tokenizer, shape):
-        raise RefusedError(f"response_format: {problem}", parameter="response_format")
+        raise RefusedError(f"{what}: {problem}", parameter=parameter)
     return shape
 
 

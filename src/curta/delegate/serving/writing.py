@@ -134,7 +134,10 @@ class Writing(Row):
     def hear(self, event: Event) -> None:
         """Something happened in the row."""
         self.watch(event)
-        self.pass_piece(self.stops.feed(event, self.shown(event)))
+        text = self.shown(event)
+        if self.hides and text and isinstance(event, CallRejected):  # nor of the calculator's
+            event = TextDelta(text)
+        self.pass_piece(self.stops.feed(event, text))
         if isinstance(event, CallWritten) and event.tool in self.calling.asked:
             self.pass_piece(Piece("", asked=(event,)))
 

@@ -184,7 +184,7 @@ class MainTool(Executed):
             given = checked_arguments(self.parameters, arguments)
             execution.stdin = given.get("input", "").encode()
             with execution.instance() as instance:
-                code = instance.run()
+                code = instance.run() & 0xFF  # as systems pass it on
         except CurtaError as error:
             failure = execution.failed(error)
         said, complaints = (

@@ -55,11 +55,10 @@ def checked_arguments(schema: Schema, given: Any) -> dict[str, Any]:
 def checked(value: Any, schema: Schema, name: str) -> Any:
     """The value as Python has it; or a `ToolError`, in which it has a name."""
     if "anyOf" in schema:
-        *others, last = schema["anyOf"]
-        for each in others:
+        for each in schema["anyOf"]:
             with suppress(ToolError):
                 return checked(value, each, name)
-        return checked(value, last, name)
+        return checked(value, schema["anyOf"][0], name)  # what is wrong is said of the first
     if "enum" in schema:
         for each in schema["enum"]:
             if each == value and isinstance(each, bool) == isinstance(value, bool):

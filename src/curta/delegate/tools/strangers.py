@@ -19,13 +19,20 @@ from typing import Any
 from curta.delegate.tools.compile import Source, build
 from curta.delegate.tools.program import c_tools, computer, loaded, main_tool, wasm_tools
 from curta.delegate.tools.python import asked, serve
-from curta.delegate.tools.tool import Answer, Bounds, Tool
+from curta.delegate.tools.tool import Answer, Bounds, Tool, refused
 from curta.errors import CurtaError, UserError
 
 COMPARED = 20_000
 """Tokens behind the prompt that another level reads, at most; it is ten thousand times slower."""
 PATIENCE = 10
 """So many times as long a verification may take."""
+OTHERWISE = {
+    "allow more with max_tokens (--max-tokens)": "curta mcp --tokens allows more",
+    "allow more with max_memory (--max-memory)": "curta mcp --pages allows more",
+    "one by one with --invoke NAME, or with Machine.instantiate": "by their names, as function",
+    "use instantiate and invoke (--invoke NAME)": "say which one as function",
+}
+"""What users of commands are told to do, for those who call from elsewhere."""
 FIRST = '#include <stdio.h>\nint main(void) { puts("ready"); }'
 """A program for which all is made that others need, too."""
 
@@ -52,7 +59,14 @@ class Strangers:
         self.prepare()
         slow = PATIENCE if question.get("verify") else 1
         bounds = replace(self.bounds, seconds=slow * self.bounds.seconds)
-        return Answer(**asked(question | {"bounds": asdict(bounds)}, bounds, __name__))
+        try:
+            found = Answer(**asked(question | {"bounds": asdict(bounds)}, bounds, __name__))
+        except CurtaError as error:
+            found = refused(error)
+        why = found.error
+        for words, others in OTHERWISE.items():
+            why = why and why.replace(words, others)
+        return replace(found, error=why)
 
     def run_c(
         self,

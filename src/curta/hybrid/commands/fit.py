@@ -51,6 +51,8 @@ class Report:
         found = [f"{name} = {', '.join(values)}" for name, values in self.numbers.items()]
         found += [f"{name} = {token}" for name, token in self.tokens.items()]
         found.append(f"{self.right:.0%} of the examples right; {self.solved:.0%} of seeds have all")
+        if self.right < 1:
+            found.append("not compiled: no program was found that gets all of them right")
         return "\n".join(found if self.output is None else [*found, f"compiled: {self.output}"])
 
 
