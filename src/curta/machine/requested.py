@@ -122,7 +122,9 @@ def machine_of(request: ProgramOptions, level: MachineLevel, screen: Screen) -> 
     if not is_baked(request):
         return Machine(level, extensions=extensions_of(request.extension), on_pass=prepare)
     machine = baked_machine(request, level)
-    screen.begin("reading the weights")
+    screen.begin(
+        "reading the weights; the first time, C is made of them, which takes a minute or so"
+    )
     return machine
 
 
