@@ -53,5 +53,6 @@ bench:
 	$(BIN)/python bench/fit.py
 	$(BIN)/python bench/disturbed.py
 	$(BIN)/python bench/language.py
+	$(BIN)/python bench/learned_drafts.py
 	$(BIN)/python bench/tools.py
 	$(BIN)/python bench/commands.py

@@ -38,16 +38,16 @@ from curta.hybrid.verify import Verified, verify
 from curta.hybrid.vocabulary import JointIds, JointVocabulary
 from curta.hybrid.writing import JointRow, Writer
 
+Events = Iterator[Event | ModuleSaid]
 
-class Stream(Iterator[Event | ModuleSaid]):
+
+class Stream(Events):
     """What happens while an answer is written; afterwards, all of it."""
 
     transcript: Transcript | None = None
     """What was written, once the last event has come."""
 
-    def __init__(
-        self, events: Iterator[Event | ModuleSaid], written: Callable[[], Transcript]
-    ) -> None:
+    def __init__(self, events: Events, written: Callable[[], Transcript]) -> None:
         self.events, self.written = events, written
 
     def __next__(self) -> Event | ModuleSaid:
@@ -110,6 +110,8 @@ class HybridModel(PreTrainedModel, GenerationMixin):  # type: ignore[no-untyped-
                 raise UserError(f"{name} is a hybrid model already: give it no unit and no adapter")
             base, tokenizer, kept, how = folder.read(Path(name), device)
             return cls(base, tokenizer, [*kept, *modules], **how | writing)
+        if unit is not None and adapter is not None:
+            raise UserError("unit, adapter: a unit is for a model without adapter")
         if unit is not None:
             base, modules = UnitModel.from_pretrained(name, unit=unit, device=device), [*modules]
             plain = {} if modules else {"format": "inline"}
@@ -133,10 +135,7 @@ class HybridModel(PreTrainedModel, GenerationMixin):  # type: ignore[no-untyped-
     # -- the definition -----------------------------------------------------------------------
 
     def forward(
-        self,
-        input_ids: Tensor,
-        attention_mask: Tensor | None = None,
-        logits_to_keep: int = 0,
+        self, input_ids: Tensor, attention_mask: Tensor | None = None, logits_to_keep: int = 0
     ) -> CausalLMOutput:
         """Logits over the joint vocabulary, in float64, of whole streams: there is no cache.
 

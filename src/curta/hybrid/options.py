@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from curta.delegate.options import SMOLLM2
-from curta.errors import DataError
 from curta.options import option
 from curta.terminal import spinning
 
@@ -34,8 +33,6 @@ class Joint:
 
     def joint_model(self) -> HybridModel:
         """The model, loaded, with its modules."""
-        if self.unit is not None and self.adapter is not None:
-            raise DataError("--unit, --adapter: a unit is for a model without adapter")
         name = self.model or self.unit or SMOLLM2
         with spinning("the language model and its modules; what is new is compiled once"):
             from curta.hybrid.model import HybridModel

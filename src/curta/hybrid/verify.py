@@ -64,15 +64,11 @@ class Verified:
     said: int
     levels: Mapping[str, str] = field(default_factory=dict)
 
-    @property
-    def is_whole(self) -> bool:
-        return self.compiled == self.said
-
     def __str__(self) -> str:
         text = f"{self.language:,} choices of the language model"
         text += f" ({self.ties} of them ties)" if self.ties else ""
         levels = ", ".join(f"{name}: {level}" for name, level in self.levels.items())
-        some = "all" if self.is_whole else f"{self.compiled:,} of"
+        some = "all" if self.compiled == self.said else f"{self.compiled:,} of"
         modules = f" and {some} {self.said:,} tokens of modules ({levels})" if self.said else ""
         return f"verified: {text}{modules}, and every call, argument and answer"
 
@@ -89,13 +85,9 @@ class RecordedRow(JointRow):
 
 
 def verify(
-    model: HybridModel,
-    transcript: Transcript,
-    *,
-    level: ReplayLevel | None = None,
-    tokens: int | None = None,
-    on_progress: Callable[[float], object] = lambda share: None,
-) -> Verified:
+    model: HybridModel, transcript: Transcript, *, level: ReplayLevel | None = None,
+    tokens: int | None = None, on_progress: Callable[[float], object] = lambda share: None,
+) -> Verified:  # fmt: skip
     """A `VerifyError` says what differs first.
 
     level:  of modules' tokens; softmax for short contexts, hull caches for others

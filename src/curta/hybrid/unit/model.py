@@ -207,11 +207,9 @@ class UnitModel(PreTrainedModel, GenerationMixin):  # type: ignore[no-untyped-ca
 
     def _update_model_kwargs_for_generation(  # type: ignore[override]
         self, outputs: Any, model_kwargs: dict[str, Any], **options: Any
-    ) -> dict[str, Any]:
-        updated: dict[str, Any] = super()._update_model_kwargs_for_generation(
-            outputs, model_kwargs, **options
-        )
-        return updated | {"pending": outputs["pending"]}
+    ) -> Any:
+        made = super()._update_model_kwargs_for_generation(outputs, model_kwargs, **options)
+        return made | {"pending": outputs["pending"]}
 
     def generate(self, *inputs: Any, **options: Any) -> Any:
         """As transformers does it, but for beams: what is said is certain."""
