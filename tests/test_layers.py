@@ -10,8 +10,8 @@ import pytest
 
 SOURCES = Path(__file__).parent.parent / "src"
 COMMON = {
-    *("__version__", "dyadic", "errors", "intervals", "options", "pages", "settings", "store"),
-    "terminal",
+    *("__version__", "dyadic", "errors", "intervals", "later", "options", "pages", "settings"),
+    *("store", "terminal"),
 }
 BELOW = {
     "compiler": set(),

@@ -222,11 +222,11 @@ class Figures:
 
 def right_of(judged: Sequence[Judged]) -> Share:
     """Right answers, by the groups of their questions where they have some."""
-    groups: dict[str, list[bool]] = {}
+    found, groups = share(one.is_right for one in judged), dict[str, list[bool]]()
+    if not any(one.question.group for one in judged):
+        return found
     for one in judged:
-        if one.question.group:
-            groups.setdefault(one.question.group, []).append(one.is_right)
-    found = share(one.is_right for one in judged)
+        groups.setdefault(one.question.group or one.question.name, []).append(one.is_right)
     return replace(found, groups=tuple((sum(each), len(each)) for each in groups.values()))
 
 

@@ -197,6 +197,7 @@ class Grammars:
         return LLMatcher(self.tokens, LLMatcher.grammar_from_lark(grammar), log_level=0)
 
     def problem(self, grammar: str) -> str:
+        """What llguidance says of a grammar, if it has anything to say."""
         from llguidance import LLMatcher
 
         return str(LLMatcher.validate_grammar(LLMatcher.grammar_from_lark(grammar), self.tokens))
