@@ -7,6 +7,7 @@ import json
 import shutil
 import subprocess
 import sys
+import tomllib
 from importlib import import_module
 from inspect import signature
 from pathlib import Path
@@ -363,3 +364,12 @@ def no_browser() -> None:
     import webbrowser
 
     raise webbrowser.Error("none")
+
+
+def test_what_the_server_is_installed_with_is_what_it_is_missed_for() -> None:
+    declared = tomllib.loads(
+        (Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8")
+    )
+    wanted = declared["project"]["optional-dependencies"]["web"]
+    names = {each.partition(">")[0].replace("-", "_") for each in wanted}
+    assert set(EXTRAS["web"]) == names

@@ -382,7 +382,8 @@ def test_a_transcript_is_kept(
         assert again.text == transcript.text
     with pytest.raises(FileError, match="no transcript"):
         Transcript.load(__file__)
-    for wrong in ({"given": "many"}, {"room": None}):
+    square = np.zeros((2, 2), dtype=np.int64)
+    for wrong in ({"given": "many"}, {"given": 2.5}, {"room": None}, {"ids": square}):
         dataclasses.replace(transcript, **wrong).save(tmp_path / "one.safetensors")
         with pytest.raises(FileError, match="no transcript"):
             Transcript.load(tmp_path / "one.safetensors")

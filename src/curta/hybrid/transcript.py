@@ -56,9 +56,11 @@ class Transcript:
         try:
             with safe_open(str(path), "numpy") as file:
                 about = json.loads((file.metadata() or {})["curta_transcript"])
-                tensors = {name: file.get_tensor(name).reshape(-1) for name in TENSORS}
-            about["given"], about["room"] = int(about["given"]), int(about["room"])
-        except (OSError, SafetensorError, KeyError, ValueError, TypeError) as error:
+                tensors = {name: file.get_tensor(name) for name in TENSORS}
+            counts = (about["given"], about["room"])
+            if any(each.ndim != 1 for each in tensors.values()) or {*map(type, counts)} != {int}:
+                raise ValueError("not rows of tokens, and their counts")
+        except (OSError, SafetensorError, KeyError, ValueError) as error:
             raise FileError(f"{path} is no transcript ({error})") from error
         if about.pop("format") != FORMAT:
             raise FileError(f"{path}: a transcript of another version of curta")

@@ -407,6 +407,12 @@ def test_probabilities_of_tokens(free: Any) -> None:
     assert all(len(each) == 2 for each in made.logprobs.top_logprobs)
 
 
+def shaped(schema: Any) -> dict[str, Any]:
+    """A wish for an answer with a schema."""
+    wished = {"name": "x", "schema": schema}
+    return {"response_format": {"type": "json_schema", "json_schema": wished}}
+
+
 def strange(**schema: Any) -> dict[str, Any]:
     """A tool whose argument x has such a schema."""
     parameters = {"type": "object", "properties": {"x": schema}}
@@ -425,26 +431,8 @@ def strange(**schema: Any) -> dict[str, Any]:
             "there is no tool 'x'",
         ),
         ({"response_format": {"type": "json_schema"}}, "response_format", "has a json_schema"),
-        (
-            {
-                "response_format": {
-                    "type": "json_schema",
-                    "json_schema": {"name": "x", "schema": {"type": "nothing"}},
-                }
-            },
-            "response_format",
-            "response_format: Invalid type: nothing",
-        ),
-        (
-            {
-                "response_format": {
-                    "type": "json_schema",
-                    "json_schema": {"name": "x", "schema": {"$ref": "#"}},
-                }
-            },
-            "response_format",
-            "nothing can begin so",
-        ),
+        (shaped({"type": "nothing"}), "response_format", "response_format: Invalid type: nothing"),
+        (shaped({"$ref": "#"}), "response_format", "nothing can begin so"),
         (
             {"tools": [strange(type="wat")], "tool_choice": "required"},
             "tools",
