@@ -1,8 +1,9 @@
 """Transformers for a process that answers one question.
 
-It imports what it finds: `torch.distributed`, SciPy for a loss, and the compiler of PyTorch, to say
-which functions that is to leave alone. Here it finds none of them, as where PyTorch was built
-without. It goes on believing that, so this is for commands, and not for a library.
+PyTorch and transformers import more than that: the compiler of PyTorch, programs that are exported,
+operations on shapes alone, `torch.distributed`, SciPy for a loss. Here they find none of them, as
+where PyTorch was built without, or stand-ins that give way when anything is wanted of them. They go
+on believing that, so this is for commands, and not for a library.
 """
 
 from __future__ import annotations
@@ -10,12 +11,21 @@ from __future__ import annotations
 import os
 import sys
 from importlib import import_module
+from importlib.abc import MetaPathFinder
+from importlib.util import find_spec
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+SHAPES = "torch._meta_registrations"
+"""Operations on shapes alone: for models that are built before their weights are read."""
 COMPILER = "torch._dynamo"
-MARKS = ("allow_in_graph", "assume_constant_result", "disable")
-"""What modules call while they are imported, to tell the compiler about functions."""
+STAND_INS = {
+    COMPILER: ("allow_in_graph", "assume_constant_result", "disable"),
+    "torch.export": (),
+    SHAPES: (),
+}
+"""What is not imported; and what the compiler is told about functions while others are."""
 
 
 def import_transformers() -> None:
@@ -25,31 +35,49 @@ def import_transformers() -> None:
     eight times as much of the processors as one.
     """
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
-    torch: Any = import_module("torch")
-    is_available = torch.distributed.is_available
-    absent: dict[str, Any] = {COMPILER: marks(torch.__path__[0]), "scipy": None, "sklearn": None}
+    absent = {name: stand_in(name, marks) for name, marks in STAND_INS.items()}
+    absent |= {"scipy": None, "sklearn": None}
     ours = {name: one for name, one in absent.items() if name not in sys.modules}
     sys.modules.update(ours)
-    torch.distributed.is_available = lambda: False
     try:
-        import_module("transformers.models.llama.modeling_llama")
+        torch: Any = import_module("torch")
+        is_available = torch.distributed.is_available
+        torch.distributed.is_available = lambda: False
+        try:
+            import_module("transformers.models.llama.modeling_llama")
+        finally:
+            torch.distributed.is_available = is_available
     finally:
-        torch.distributed.is_available = is_available
         for name, one in ours.items():
             if sys.modules.get(name) is one:
                 del sys.modules[name]
+        sys.meta_path.insert(0, ShapesFirst())
 
 
-def marks(torch: str) -> Any:
-    """Stands for the compiler, to which it gives way when anything else is wanted of it."""
-    made: Any = ModuleType(COMPILER)
-    made.__path__, made.__file__ = [f"{torch}/_dynamo"], f"{torch}/_dynamo/__init__.py"
-    vars(made).update(dict.fromkeys(MARKS, unmarked))
+class ShapesFirst(MetaPathFinder):
+    """The compiler, if it is imported after all, relies on shapes' having been there before."""
 
-    def other(name: str) -> Any:
-        if sys.modules.get(COMPILER) is made:
-            del sys.modules[COMPILER]
-        return getattr(import_module(COMPILER), name)
+    def find_spec(self, fullname: str, *_: Any) -> None:
+        if fullname == COMPILER:
+            import_module(SHAPES)
+
+
+def stand_in(name: str, marks: tuple[str, ...]) -> Any:
+    """Stands for a module, to which it gives way when anything but a mark is wanted of it."""
+    made: Any = ModuleType(name)
+    torch = find_spec("torch")
+    assert torch is not None
+    assert torch.origin is not None
+    place = Path(torch.origin).parent.joinpath(*name.split(".")[1:])
+    made.__file__ = f"{place}.py"
+    if place.is_dir():
+        made.__path__, made.__file__ = [str(place)], f"{place}/__init__.py"
+    vars(made).update(dict.fromkeys(marks, unmarked))
+
+    def other(wanted: str) -> Any:
+        if sys.modules.get(name) is made:
+            del sys.modules[name]
+        return getattr(import_module(name), wanted)
 
     made.__getattr__ = other
     return made

@@ -17,6 +17,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -25,6 +26,7 @@ from urllib.request import getproxies
 import torch
 
 from curta.delegate.interception.protocol import Protocol
+from curta.delegate.lean import SHAPES
 from curta.delegate.markers import prepared, read_markers
 from curta.delegate.options import SMOLLM2
 from curta.errors import DataError, UserError
@@ -53,8 +55,11 @@ def load(name: str, *, adapter: Path | None = None, device: str | None = None) -
     if not sys.stderr.isatty():
         disable_progress_bar()  # type: ignore[no-untyped-call]
     tokenizer = load_tokenizer(name)
-    place = packaged(name)
-    model = mapped(place) if place else found(AutoModelForCausalLM, name, dtype="auto")
+    if place := packaged(name):
+        model = mapped(place)
+    else:
+        import_module(SHAPES)
+        model = found(AutoModelForCausalLM, name, dtype="auto")
     if adapter is not None:
         model, tokenizer = with_merged_adapter(model, tokenizer, adapter)
     # What is kept with an adapter: a name that others can load it by.

@@ -107,7 +107,8 @@ from curta.delegate import models
 models.PACKAGED = {NAME: ("tiny_package", "Tiny.Q4_1.gguf")}
 words = ["--model", NAME, "--adapter", "none", "--device", "cpu", "--max-new-tokens", "12"]
 assert main(["calc", "what is", "1+1?", *words]) == 0
-heavy = {"peft", "scipy", "sympy", "torch._dynamo", "torch.distributed.tensor"}
+heavy = {"peft", "scipy", "sympy", "torch._dynamo", "torch.distributed.tensor", "torch.export"}
+heavy |= {"torch._meta_registrations"}
 assert not heavy & set(sys.modules), heavy & set(sys.modules)
 
 import torch
@@ -115,6 +116,7 @@ assert torch.distributed.is_available()
 assert torch.compiler.disable(len) is not len  # by the compiler itself
 import torch._dynamo.eval_frame
 assert hasattr(torch._dynamo, "optimize")
+assert torch.export.Dim.AUTO is sys.modules["torch.export"].Dim.AUTO
 """
 
 
