@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from threading import Timer
 from typing import TYPE_CHECKING, Any, TextIO
 
 if TYPE_CHECKING:
@@ -50,14 +51,20 @@ class AsJson:
 
 @contextmanager
 def spinning(what: str) -> Iterator[None]:
-    """Say on a terminal what takes long, as long as it takes."""
-    if not is_terminal():
-        yield
-        return
-    from rich.console import Console
+    """Say what takes long: on a terminal as long as it takes, elsewhere in a line."""
+    if is_terminal():
+        from rich.console import Console
 
-    with Console(stderr=True).status(what):
+        with Console(stderr=True).status(what):
+            yield
+        return
+    told = Timer(QUIET_SECONDS, print, [f"{what} ..."], {"file": sys.stderr, "flush": True})
+    told.daemon = True
+    told.start()
+    try:
         yield
+    finally:
+        told.cancel()
 
 
 class Progress:

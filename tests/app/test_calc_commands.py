@@ -87,7 +87,10 @@ def test_a_question_is_answered_by_a_model(
     (wanted,) = CalcGenerator(model("grouped queries"), chat_tokenizer()).generate(
         [[{"role": "user", "content": "what is 1+1?"}]], max_new_tokens=12
     )
-    assert capsys.readouterr().out == wanted.text + "\n"
+    captured = capsys.readouterr()
+    assert captured.out == wanted.text + "\n"
+    assert "cut at 12 tokens: --max-new-tokens allows more\n" in captured.err
+    assert not wanted.ended
 
 
 def test_the_backends_are_those_of_the_calculator() -> None:

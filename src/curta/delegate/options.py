@@ -14,6 +14,7 @@ from curta.options import option
 
 if TYPE_CHECKING:
     from curta.delegate.interception.generator import CalcGenerator
+    from curta.delegate.interception.row import Row
 
 SMOLLM2 = "HuggingFaceTB/SmolLM2-135M-Instruct"
 
@@ -31,6 +32,12 @@ def check(config: object, names: str, what: str, holds: Callable[[Any], object])
         value = getattr(config, name)
         if not holds(value):
             raise DataError(f"{name} = {value!r}: {what}")
+
+
+def say_if_cut(row: Row, most: int) -> None:
+    """On standard error, that an answer was not at its end."""
+    if not row.ended:
+        print(f"cut at {most} tokens: --max-new-tokens allows more", file=sys.stderr)
 
 
 @dataclass(frozen=True)

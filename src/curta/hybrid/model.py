@@ -47,8 +47,8 @@ class Stream(Events):
     transcript: Transcript | None = None
     """What was written, once the last event has come."""
 
-    def __init__(self, events: Events, written: Callable[[], Transcript]) -> None:
-        self.events, self.written = events, written
+    def __init__(self, events: Events, row: JointRow, written: Callable[[], Transcript]) -> None:
+        self.events, self.row, self.written = events, row, written
 
     def __next__(self) -> Event | ModuleSaid:
         for event in self.events:
@@ -206,7 +206,7 @@ class HybridModel(PreTrainedModel, GenerationMixin):  # type: ignore[no-untyped-
         (ids,) = self.writer.fitting([messages])["input_ids"]
         row = JointRow(self.writer, ignore, self.called(call) if call else ())
         events = self.writer.stream(messages, row=row, **options)
-        return Stream(events, lambda: self.transcript(row, ids))
+        return Stream(events, row, lambda: self.transcript(row, ids))
 
     def ask(self, prompt: Prompt, *, call: str = "", **options: Any) -> Transcript:
         """The same, whole."""

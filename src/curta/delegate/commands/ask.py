@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from curta.delegate.lean import import_transformers
-from curta.delegate.options import Answering
+from curta.delegate.options import Answering, say_if_cut
 from curta.errors import DataError
 from curta.options import word
 from curta.terminal import spinning
@@ -45,9 +45,12 @@ def run(options: Options) -> int:
         generator = options.generator()
     put = coloured() if sys.stdout.isatty() else plain
     at_once = generator.calling.format.at_once
-    for event in generator.stream(generator.asked(question), max_new_tokens=options.max_new_tokens):
+    row = generator.row(lambda _: None)
+    most = options.max_new_tokens
+    for event in generator.stream(generator.asked(question), row=row, max_new_tokens=most):
         put(event, shown(event, at_once=at_once))
     print()
+    say_if_cut(row, most)
     return 0
 
 

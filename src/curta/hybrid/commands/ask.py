@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import chain, islice
 from typing import TYPE_CHECKING
 
+from curta.delegate.options import say_if_cut
 from curta.errors import DataError
 from curta.hybrid.options import Joint
 from curta.options import option, word
@@ -58,6 +59,7 @@ def run(options: Options) -> int:
             heard.clear()
         print(event.text, end="", flush=True)
     print()
+    say_if_cut(stream.row, options.max_new_tokens)
     assert stream.transcript is not None
     if options.keep is not None:
         stream.transcript.save(options.keep)
