@@ -440,6 +440,11 @@ def strange(**schema: Any) -> dict[str, Any]:
         ),
         ({"top_logprobs": 2}, "top_logprobs", "only with logprobs"),
         ({"messages": [{"role": "tool", "content": "1"}]}, "messages", "has a tool_call_id"),
+        (
+            {"messages": [{"role": "tool", "content": "1", "tool_call_id": "call_1"}]},
+            "messages",
+            "no message before it has a call call_1",
+        ),
         ({"messages": [{"role": "assistant", "content": None}]}, "messages", "has to be a text"),
     ],
 )

@@ -155,6 +155,16 @@ class Message(Checked):
         return {"role": role, "content": text} | made
 
 
+def answering(messages: list[Message]) -> list[Message]:
+    """Messages of tools answer calls before them."""
+    asked: set[str] = set()
+    for message in messages:
+        asked.update(call.id for call in message.tool_calls or ())
+        if message.tool_call_id not in {None, *asked}:
+            raise ValueError(f"no message before it has a call {message.tool_call_id}")
+    return messages
+
+
 class Function(Named):
     """A tool that the client executes."""
 
@@ -261,7 +271,7 @@ class ChatWished(Wished):
     """A chat."""
 
     parameter: ClassVar[str] = "messages"
-    messages: list[Message] = Field(
+    messages: Annotated[list[Message], AfterValidator(answering)] = Field(
         min_length=1,
         description="a list with at least one message, an object with role and content",
     )
