@@ -1,15 +1,18 @@
 """Transformers for a process that answers one question.
 
 PyTorch and transformers import more than that: the compiler of PyTorch, programs that are exported,
-operations on shapes alone, `torch.distributed`, SciPy for a loss. Here they find none of them, as
-where PyTorch was built without, or stand-ins that give way when anything is wanted of them. They go
-on believing that, so this is for commands, and not for a library.
+operations on shapes alone, attention written by a compiler, `torch.distributed`, SciPy for a loss.
+Here they find none of them, as where PyTorch was built without, or stand-ins that give way when
+anything is wanted of them. They go on believing that, so this is for commands, and not for a
+library.
 """
 
 from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from importlib.abc import MetaPathFinder
 from importlib.util import find_spec
@@ -40,18 +43,29 @@ def import_transformers() -> None:
     ours = {name: one for name, one in absent.items() if name not in sys.modules}
     sys.modules.update(ours)
     try:
-        torch: Any = import_module("torch")
-        is_available = torch.distributed.is_available
-        torch.distributed.is_available = lambda: False
-        try:
+        import_module("torch")
+        with (
+            absence("torch.distributed", "is_available"),
+            absence("transformers.utils", "is_torch_flex_attn_available"),
+            absence("transformers.utils.import_utils", "is_torch_flex_attn_available"),
+        ):
             import_module("transformers.models.llama.modeling_llama")
-        finally:
-            torch.distributed.is_available = is_available
     finally:
         for name, one in ours.items():
             if sys.modules.get(name) is one:
                 del sys.modules[name]
         sys.meta_path.insert(0, ShapesFirst())
+
+
+@contextmanager
+def absence(module: str, asked: str) -> Iterator[None]:
+    """A function of a module says that something is not there."""
+    there, answer = import_module(module), getattr(import_module(module), asked)
+    setattr(there, asked, lambda: False)
+    try:
+        yield
+    finally:
+        setattr(there, asked, answer)
 
 
 class ShapesFirst(MetaPathFinder):
