@@ -77,8 +77,12 @@ def test_a_module_is_asked_and_what_it_said_is_verified(
     assert capsys.readouterr().out.startswith("verified: ")
     assert main(["hybrid", "verify", "kept", *which, "--tokens", "10", "--level", "hull"]) == 0
     assert "10 of " in capsys.readouterr().out
-    assert main(["hybrid", "verify", "kept"]) == 2
-    assert "of a model with the modules calculate, reversed, addition" in capsys.readouterr().err
+    assert main(["hybrid", "page", "kept", *which, "-o", "kept.html"]) == 0
+    assert "reversed" in Path(capsys.readouterr().out.strip()).read_text(encoding="utf-8")
+    for reading in ("verify", "page"):
+        assert main(["hybrid", reading, "kept"]) == 2
+        told = capsys.readouterr().err
+        assert "of a model with the modules calculate, reversed, addition" in told
     assert main(["hybrid", "ask", "--module", "lettres", "so"]) == 2
     assert "expected one of bases, bignum" in capsys.readouterr().err
 

@@ -93,11 +93,6 @@ def verify(
     level:  of modules' tokens; softmax for short contexts, hull caches for others
     tokens: compare so many of each module's context only
     """
-    if transcript.modules != tuple(model.compiled):
-        raise UserError(
-            f"the transcript is of a model with the modules {', '.join(transcript.modules)}; this "
-            f"one has {', '.join(model.compiled)}"
-        )
     again = written_again(model, transcript)
     most = sum(len(ids[:tokens]) for *_, ids in again.contexts)
     compiled, levels = 0, dict[str, str]()
@@ -130,6 +125,11 @@ class Again:
 
 def written_again(model: HybridModel, transcript: Transcript) -> Again:
     """By the choices of the language model, and what modules said."""
+    if transcript.modules != tuple(model.compiled):
+        raise UserError(
+            f"the transcript is of a model with the modules {', '.join(transcript.modules)}; this "
+            f"one has {', '.join(model.compiled)}"
+        )
     vocabulary, ids, choices = model.vocabulary, transcript.ids, transcript.choices
     for what, tokens in (("choice", choices), ("token of the prompt", transcript.prompt)):
         if np.any((tokens < 0) | (tokens >= vocabulary.language)):
