@@ -20,6 +20,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import torch
 
 from curta.delegate import models
@@ -102,7 +103,8 @@ def cost_of_calls(joint: HybridModel, rounds: int) -> None:
         def heard(module: Module = module, given: dict[str, str] = arguments) -> Hearing:
             hearing = Hearing(module.name)
             module.heard(hearing).call(given)
-            hearing.joint(joint.vocabulary)
+            for opening, chunks in hearing.contexts:
+                joint.vocabulary.context(module.name, np.concatenate([opening, *chunks]))
             return hearing
 
         said = sum(len(ids) for _, chunks in heard().contexts for ids in chunks)
