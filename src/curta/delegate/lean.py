@@ -38,7 +38,11 @@ def import_transformers() -> None:
     eight times as much of the processors as one.
     """
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
-    absent = {name: stand_in(name, marks) for name, marks in STAND_INS.items()}
+    torch = find_spec("torch")
+    if torch is None or torch.origin is None:
+        raise ModuleNotFoundError("No module named 'torch'", name="torch")
+    folder = Path(torch.origin).parent
+    absent = {name: stand_in(name, folder, marks) for name, marks in STAND_INS.items()}
     absent |= {"scipy": None, "sklearn": None}
     ours = {name: one for name, one in absent.items() if name not in sys.modules}
     sys.modules.update(ours)
@@ -76,13 +80,10 @@ class ShapesFirst(MetaPathFinder):
             import_module(SHAPES)
 
 
-def stand_in(name: str, marks: tuple[str, ...]) -> Any:
+def stand_in(name: str, folder: Path, marks: tuple[str, ...]) -> Any:
     """Stands for a module, to which it gives way when anything but a mark is wanted of it."""
     made: Any = ModuleType(name)
-    torch = find_spec("torch")
-    assert torch is not None
-    assert torch.origin is not None
-    place = Path(torch.origin).parent.joinpath(*name.split(".")[1:])
+    place = folder.joinpath(*name.split(".")[1:])
     made.__file__ = f"{place}.py"
     if place.is_dir():
         made.__path__, made.__file__ = [str(place)], f"{place}/__init__.py"

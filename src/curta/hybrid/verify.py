@@ -126,10 +126,8 @@ class Again:
 def written_again(model: HybridModel, transcript: Transcript) -> Again:
     """By the choices of the language model, and what modules said."""
     if transcript.modules != tuple(model.compiled):
-        raise UserError(
-            f"the transcript is of a model with the modules {', '.join(transcript.modules)}; this "
-            f"one has {', '.join(model.compiled)}"
-        )
+        its, ours = (", ".join(names) for names in (transcript.modules, model.compiled))
+        raise UserError(f"the transcript is of a model with the modules {its}; this one has {ours}")
     vocabulary, ids, choices = model.vocabulary, transcript.ids, transcript.choices
     for what, tokens in (("choice", choices), ("token of the prompt", transcript.prompt)):
         if np.any((tokens < 0) | (tokens >= vocabulary.language)):

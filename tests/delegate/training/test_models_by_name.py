@@ -23,6 +23,7 @@ from transformers.utils.hub import cached_file
 from curta.delegate import models
 from curta.delegate.interception.generator import CalcGenerator
 from curta.delegate.interception.protocol import Protocol
+from curta.delegate.lean import import_transformers
 from curta.delegate.markers import as_tokens, make_room, write_markers
 from curta.delegate.training.adapter import with_adapter
 from curta.delegate.training.config import TrainingConfig
@@ -136,6 +137,13 @@ def test_a_question_is_answered_without_what_takes_long_to_import(
     answerer = CalcGenerator(*models.load(package, device="cpu"))
     (wanted,) = answerer.generate([prompt], max_new_tokens=12)
     assert finished.stdout == wanted.text + "\n"
+
+
+def test_without_pytorch_its_name_is_what_is_missed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "torch", None)
+    with pytest.raises(ModuleNotFoundError) as raised:
+        import_transformers()
+    assert raised.value.name == "torch"
 
 
 def test_only_the_first_process_says_it(
