@@ -155,8 +155,8 @@ def saying(live: int, size: int) -> list[float]:
         content = np.zeros((SPREAD // size if size > 1024 else SPARSE, size), dtype=np.uint8)
         content[:, :live] = random.integers(1, 256, (len(content), live))
     else:
-        content = np.zeros(SPREAD, dtype=np.uint8)
-        content[random.integers(0, SPREAD, 4 * SPARSE)] = 1
+        content = np.zeros((1, SPREAD), dtype=np.uint8)
+        content[0, random.integers(0, SPREAD, 4 * SPARSE)] = 1
     ledger = new_ledger(program)
     ledger.give(Segment(0, content.tobytes()))
     times = [time.perf_counter()]

@@ -117,15 +117,21 @@ def main() -> None:
 def measure(name: str, how: WayBack, seeds: int) -> None:
     """The tables of one program."""
     model = compile(PROGRAMS[name].build(), MAX_TOKENS)
-    data = [
+    trained, tested, longer = (
         drawn(name, model, count, kind) for count, kind in enumerate(("short", "short", "longer"))
-    ]
+    )
     undisturbed = DenseWeights(model, how.sharpness)
-    exact = [right_of(undisturbed, sequences) for sequences in data[1:]]
+    exact = [right_of(undisturbed, sequences) for sequences in (tested, longer)]
     title = f"{name}: undisturbed, {exact[0]:.0%} right, {exact[1]:.0%} of longer ones"
     outcomes = {
         noise: [
-            way_back(model, *data, dataclasses.replace(how, **noise._asdict(), seed=seed))
+            way_back(
+                model,
+                trained,
+                tested,
+                longer,
+                dataclasses.replace(how, **noise._asdict(), seed=seed),
+            )
             for seed in range(seeds)
         ]
         for noise in NOISES

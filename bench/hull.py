@@ -11,8 +11,9 @@ from __future__ import annotations
 import argparse
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from statistics import median
 
 for library in ("OMP", "OPENBLAS", "MKL"):
@@ -133,6 +134,11 @@ def seconds_of(action: Callable[[], object]) -> float:
     return time.perf_counter() - started
 
 
+def insert(caches: Sequence[Cache], keys: Floats, values: Floats) -> None:
+    for cache in caches:
+        cache.insert_many(keys, values)
+
+
 def measure(new: Callable[[], Cache], workload: Workload, n: int, k: int | None) -> list[str]:
     """The cells of one row; `times faster` is a query in C against the faster of the two scans."""
     keys = workload.keys(n)
@@ -142,19 +148,19 @@ def measure(new: Callable[[], Cache], workload: Workload, n: int, k: int | None)
     insert_ns: list[float] = []
     for _ in range(rounds):
         caches = [new() for _ in range(repeats)]
-        seconds = seconds_of(lambda c=caches: [cache.insert_many(keys, values) for cache in c])
+        seconds = seconds_of(partial(insert, caches, keys, values))
         insert_ns.append(seconds / n / repeats * 1e9)
         cache = caches[-1]
         del caches
     count = 2_000 if k and k > 8 else 20_000
     queries = [workload.queries(count + round, n)[:count] for round in range(rounds)]
-    query_ns = [seconds_of(lambda q=q: cache.query_many(q)) / count * 1e9 for q in queries]
+    query_ns = [seconds_of(partial(cache.query_many, q)) / count * 1e9 for q in queries]
     scan = Scan(np.ascontiguousarray(keys.T), values, k)
     check(cache, scan, queries[0][:20])
     few = queries[0][: max(3, min(500, 3 * 10**6 // n))]
     scans = [
-        [seconds_of(lambda q=q: scan.numpy(q)) * 1e6 for q in few],
-        [seconds_of(lambda q=q: scan.torch(q)) * 1e6 for q in few],
+        [seconds_of(partial(scan.numpy, q)) * 1e6 for q in few],
+        [seconds_of(partial(scan.torch, q)) * 1e6 for q in few],
     ]
     ratio = min(map(median, scans)) * 1e3 / median(query_ns)
     singles = single_calls(new, keys[:2000], values[:2000], cache, queries[0][:2000])
@@ -219,7 +225,7 @@ def hard_maximum(largest: int) -> None:
 def top_k(largest: int) -> None:
     for k in (1, 8, 64):
         rows = [
-            measure(lambda k=k: TopKCache(k, VALUE_WIDTH, SCALE, "c"), workload, 10**e, k)
+            measure(partial(TopKCache, k, VALUE_WIDTH, SCALE, "c"), workload, 10**e, k)
             for workload in (DISC, SHUFFLED, RISING)
             for e in range(3, largest + 1 if workload is not RISING else 6)
         ]

@@ -18,15 +18,16 @@ import argparse
 import random
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 import torch
 
-from curta.delegate import models
 from curta.delegate.calculator import Calculator
 from curta.delegate.data.draw import Draw
 from curta.delegate.evaluation.systems import generator
+from curta.delegate.options import SMOLLM2
 from curta.delegate.tools.calculator import CalculatorTool
 from curta.hybrid import HybridModel, Module
 from curta.hybrid.hearing import Hearing
@@ -46,7 +47,7 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--quick", action="store_true", help="few rounds, short texts")
     options.add_argument("--unit", help="from curta hybrid train (random weights)")
-    options.add_argument("--model", default=models.SMOLLM2, help=f"default {models.SMOLLM2}")
+    options.add_argument("--model", default=SMOLLM2, help=f"default {SMOLLM2}")
     options.add_argument("--threads", type=int, default=1, help="threads of PyTorch (default 1)")
     arguments = options.parse_args()
     torch.set_num_threads(arguments.threads)
@@ -69,7 +70,7 @@ def cost_of_the_loop(joint: HybridModel, rounds: int, tokens: int) -> None:
     for name, text in TEXTS.items():
         given = forced(joint.base, joint.tokenizer, text, tokens)
         base, ours = taken(
-            [lambda g=given: joint.base.generate(**g), lambda g=given: joint.generate(**g)], rounds
+            [partial(joint.base.generate, **given), partial(joint.generate, **given)], rounds
         )
         ratios = [a / b for a, b in zip(ours, base, strict=True)]
         rows += [[name, spread([tokens / each for each in base], 1),
@@ -110,7 +111,7 @@ def cost_of_calls(joint: HybridModel, rounds: int) -> None:
         said = sum(len(ids) for _, chunks in heard().contexts for ids in chunks)
         opening = sum(len(ids) for ids, _ in heard().contexts)
         sides: list[Callable[[], object]] = [
-            heard, lambda m=module, given=arguments: m.tool.call(given),
+            heard, partial(module.tool.call, arguments),
         ]  # fmt: skip
         ours, tool = taken(sides, rounds)
         rows.append(
@@ -141,7 +142,7 @@ def cost_where_nothing_fires(model: UnitModel, rounds: int, tokens: int) -> None
     for name, text in TEXTS.items():
         given = forced(model, model.tokenizer, text, tokens)
         base, unit = taken(
-            [lambda g=given: model.base.generate(**g), lambda g=given: model.generate(**g)], rounds
+            [partial(model.base.generate, **given), partial(model.generate, **given)], rounds
         )
         ratios = [a / b for a, b in zip(unit, base, strict=True)]
         rows += [[name, spread([1000 * each for each in base], 0),
@@ -156,7 +157,7 @@ def cost_of_results(rounds: int) -> None:
     for operation in Operation:
         for digits in (3, 20):
             a, b = (Number(str(draw.number(digits))) for _ in range(2))
-            (times,) = taken([lambda o=operation, x=a, y=b: arithmetic.compute(o, x, y)], rounds)
+            (times,) = taken([partial(arithmetic.compute, operation, a, b)], rounds)
             rows.append([operation.program, str(digits), spread([1e3 * t for t in times], 2)])
     print_table("The compiled programs", ["operation", "digits", "ms"], rows)
 

@@ -14,13 +14,16 @@ import copy
 import threading
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from statistics import median
 from typing import Any
 
 import torch
 
 from curta.delegate import models
-from curta.delegate.interception.generator import CalcGenerator, FormatName
+from curta.delegate.interception.generator import CalcGenerator
+from curta.delegate.interception.protocol import FormatName
+from curta.delegate.options import SMOLLM2
 from curta.delegate.serving.engine import Engine
 from curta.delegate.serving.limits import Limits
 from curta.delegate.serving.writing import Failed, Finished, Told, Wanted
@@ -46,7 +49,7 @@ TEMPLATE = (
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--quick", action="store_true", help="few rounds, short texts")
-    options.add_argument("--model", default=models.SMOLLM2, help=f"default {models.SMOLLM2}")
+    options.add_argument("--model", default=SMOLLM2, help=f"default {SMOLLM2}")
     options.add_argument("--threads", type=int, default=2, help="threads of PyTorch (default 2)")
     arguments = options.parse_args()
     torch.set_num_threads(arguments.threads)
@@ -55,9 +58,8 @@ def main() -> None:
     print("Medians (smallest-largest).\n")
     model, tokenizer = models.load(arguments.model, device="cpu")
     tokenizer.chat_template = TEMPLATE  # the packaged model has none with tools
-    generators = {
-        name: CalcGenerator(model, tokenizer, format=name) for name in ("inline", "prompted", "own")
-    }
+    names: tuple[FormatName, ...] = ("inline", "prompted", "own")
+    generators = {name: CalcGenerator(model, tokenizer, format=name) for name in names}
     generator = generators["inline"]
     rounds, tokens = (3, 16) if arguments.quick else (9, 64)
     cost_of_interception(generators, rounds, tokens)
@@ -79,7 +81,8 @@ def cost_of_interception(
         inputs = generator.inputs(asked(count))
         times = race(
             {
-                name: lambda given=given, inputs=inputs: generator.model.generate(
+                name: partial(
+                    generator.model.generate,
                     **inputs,
                     **given,
                     **generator.completed({}),
@@ -141,10 +144,7 @@ def gain_of_batches(generator: CalcGenerator, rounds: int, tokens: int) -> None:
     limits = {"min_new_tokens": tokens, "max_new_tokens": tokens}
     sizes = (1, 8, 32)
     times = race(
-        {
-            str(count): lambda count=count: generator.generate(asked(count), **limits)
-            for count in sizes
-        },
+        {str(count): partial(generator.generate, asked(count), **limits) for count in sizes},
         rounds,
     )
     rates = {
@@ -165,22 +165,19 @@ def gain_of_streams(generator: CalcGenerator, rounds: int, tokens: int) -> None:
         wanted = [Wanted(tuple(generator.encoded(prompt)), tokens) for prompt in asked(count)]
         over = [threading.Event() for _ in wanted]
 
-        def hear(told: Told, event: threading.Event) -> None:
+        def hear(event: threading.Event, told: Told) -> None:
             if isinstance(told, Finished | Failed):
                 event.set()
 
         engine.submit(
-            [
-                (each, lambda told, event=event: hear(told, event))
-                for each, event in zip(wanted, over, strict=True)
-            ]
+            [(each, partial(hear, event)) for each, event in zip(wanted, over, strict=True)]
         )
         for event in over:
             event.wait()
 
     try:
         sizes = (1, 8, STREAMS)
-        times = race({str(count): lambda count=count: write(count) for count in sizes}, rounds)
+        times = race({str(count): partial(write, count) for count in sizes}, rounds)
     finally:
         engine.stop()
     rates = {

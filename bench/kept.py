@@ -19,6 +19,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -266,9 +267,9 @@ def resume(file: str) -> dict[str, Any]:
 def verify(file: str, level: Any, jobs: int) -> dict[str, Any]:
     from curta.machine.kept.file import KeptRun
     from curta.machine.kept.resume import ready_for
+    from curta.machine.processes import WorkerSetup
     from curta.machine.verify.jobs import (
         VerificationPlan,
-        WorkerSetup,
         complete_chapters,
         part_length,
         verify_run,
@@ -287,7 +288,7 @@ def verify(file: str, level: Any, jobs: int) -> dict[str, Any]:
     return {"seconds": found.seconds, "tokens": found.tokens, "parts": found.parts, "peak": peak}
 
 
-WORKERS = {"run": run, "resume": resume, "verify": verify}
+WORKERS: dict[str, Callable[..., dict[str, Any]]] = {"run": run, "resume": resume, "verify": verify}
 
 
 if __name__ == "__main__":

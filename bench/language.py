@@ -77,6 +77,8 @@ class Attention(nn.Module):
     width, and so a head of width 2 has one of them.
     """
 
+    speeds: Tensor
+
     def __init__(self, head_width: int) -> None:
         super().__init__()
         self.head_width = head_width
@@ -202,11 +204,10 @@ class PlainCache:
     def __init__(self, model: LanguageModel, room: int) -> None:
         self.kept: dict[Attention, list[Tensor]] = {}
         self.used = 0
-        for block in model.blocks:
-            attention = block.attention
+        for attention in (each for each in model.modules() if isinstance(each, Attention)):
             shape = (1, attention.heads, room, attention.head_width)
             self.kept[attention] = [torch.randn(shape), torch.randn(shape)]
-            attention.attention.forward = self.answering(attention)
+            attention.attention.forward = self.answering(attention)  # type: ignore[method-assign]
 
     def detach(self) -> None:
         for attention in self.kept:

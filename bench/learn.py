@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import median
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -44,6 +45,13 @@ class Shape:
     hidden: int = 256
     dropout: float = 0.1
     learning_rate: float = 1e-3
+
+
+class Adam(NamedTuple):
+    """How PyTorch's updates; it chooses what is None."""
+
+    fused: bool | None = None
+    foreach: bool | None = None
 
 
 @dataclass(frozen=True)
@@ -161,7 +169,7 @@ class RandomSetup(Setup):
         self.width = shape.tokens + 1
 
     @property
-    def longest(self) -> int:  # type: ignore[override]
+    def longest(self) -> int:
         """All rows are of one length."""
         return self.width
 
@@ -177,6 +185,9 @@ class RandomSetup(Setup):
 
 class Rotation(nn.Module):
     """RoPE: the pair (i, i + D/2) of a head turns by t / 10000^(2i/D) at position t."""
+
+    cosine: torch.Tensor
+    sine: torch.Tensor
 
     def __init__(self, tokens: int, head_width: int) -> None:
         super().__init__()
@@ -242,18 +253,20 @@ def masked_loss(logits: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
 
 def torch_contestants(shape: Shape) -> list[Contestant]:
     """Adam in its three forms; which of them is the fastest depends on machine and threads."""
-    forms: dict[str, dict[str, bool]] = {
-        "PyTorch, Adam fused": {"fused": True},
-        "PyTorch, Adam foreach": {"foreach": True},
-        "PyTorch, Adam per tensor": {"foreach": False},
+    forms = {
+        "PyTorch, Adam fused": Adam(fused=True),
+        "PyTorch, Adam foreach": Adam(foreach=True),
+        "PyTorch, Adam per tensor": Adam(foreach=False),
     }
     return [Contestant(name, 1, torch_trainer(shape, form)) for name, form in forms.items()]
 
 
-def torch_trainer(shape: Shape, adam: dict[str, bool]) -> Callable[[int], object]:
+def torch_trainer(shape: Shape, adam: Adam) -> Callable[[int], object]:
     torch.manual_seed(0)
     model = Decoder(shape).train()
-    optimiser = torch.optim.Adam(model.parameters(), lr=shape.learning_rate, **adam)
+    optimiser = torch.optim.Adam(
+        model.parameters(), lr=shape.learning_rate, fused=adam.fused, foreach=adam.foreach
+    )
     pool = torch.randint(0, shape.vocabulary, (16, shape.batch, shape.tokens + 1))
 
     def run(steps: int) -> torch.Tensor:

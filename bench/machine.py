@@ -199,7 +199,7 @@ def told(run: Run) -> dict[str, Any]:
 def run_pywasm(request: dict[str, Any]) -> dict[str, Any]:
     import io
 
-    import pywasm
+    import pywasm  # type: ignore[import-untyped]
 
     one_core()
     runtime = pywasm.core.Runtime()

@@ -151,7 +151,7 @@ def run_curta(request: dict[str, Any]) -> dict[str, Any]:
         saying += time.perf_counter() - begun
         return said
 
-    NativeSession.generate = timed  # type: ignore[method-assign]
+    NativeSession.generate = timed  # type: ignore[method-assign, assignment]
     machine = Machine()
     for _ in range(2):  # the first one loads libraries
         saying = 0.0

@@ -114,7 +114,7 @@ def train(features: Features, questions: Sequence[Question]) -> Regressor:
     return regressor.eval()
 
 
-class RegressingUnit(UnitModel):  # type: ignore[no-untyped-call]
+class RegressingUnit(UnitModel):
     """A unit whose operands are what a regressor says, of one text at a time."""
 
     regressor: Regressor
@@ -128,7 +128,7 @@ class RegressingUnit(UnitModel):  # type: ignore[no-untyped-call]
         model.regressor = regressor
         return model
 
-    def asked(self, given: dict[str, Any], *how: Any) -> Any:  # type: ignore[override]
+    def asked(self, given: dict[str, Any], *how: Any) -> Any:
         """The pass that reads a text: what is at its last token is what operands are read from."""
         assert self.router is not None
         assert len(given["input_ids"]) == 1

@@ -31,6 +31,7 @@ from curta.app.command_line import main as curta
 from curta.delegate import CalcGenerator, models
 from curta.delegate.data.answers import is_right
 from curta.delegate.evaluation.suites import TRAINED, Sources, questions
+from curta.delegate.options import SMOLLM2
 from curta.hybrid import Module
 from curta.hybrid.hearing import Hearing
 from curta.hybrid.modules import modules_of
@@ -254,7 +255,7 @@ def trained(folder: Path) -> Asks:
 
 def language_model(adapter: str | None) -> Asks:
     """Asked in words; with an adapter it calls."""
-    name = models.SMOLLM2
+    name = SMOLLM2
     model, tokenizer = models.load(name, adapter=models.chosen_adapter(name, adapter), device="cpu")
     size = sum(parameter.numel() for parameter in model.parameters())
     calls = None if adapter is None else "inline"

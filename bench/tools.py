@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -52,8 +53,8 @@ def rows(folder: Path, strangers: Strangers, rounds: Sequence[int]) -> list[list
     for n, file in enumerate(files):
         file.write_text(SOURCE.format(round=now + n))
     (folder / "mean.py").write_text(PYTHON)
-    new = [timed(lambda file=file: tools_of([str(file)])) for file in files]
-    kept = [timed(lambda file=file: tools_of([str(file)])) for file in files]
+    new = [timed(partial(tools_of, [str(file)])) for file in files]
+    kept = [timed(partial(tools_of, [str(file)])) for file in files]
     gcd, mean, length = tools_of([str(files[0])])
     (python,) = tools_of([f"{folder}/mean.py:mean"])
     hundred = {"values": [n / 7 for n in range(100)]}
@@ -67,7 +68,7 @@ def rows(folder: Path, strangers: Strangers, rounds: Sequence[int]) -> list[list
     found |= {name: [timed(call) for _ in rounds] for name, call in calls.items()}
     sources = [STRANGE.format(round=now + n) for n in rounds]
     for name in ("run_c, new", "run_c, kept"):
-        found[name] = [timed(lambda source=source: strangers.run_c(source)) for source in sources]
+        found[name] = [timed(partial(strangers.run_c, source)) for source in sources]
     return [[name, spread(seconds, 4)] for name, seconds in found.items()]
 
 

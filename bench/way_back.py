@@ -186,7 +186,7 @@ def disturb(weights: DenseWeights, how: WayBack, generator: torch.Generator) -> 
     """Add noise to every matrix, in proportion to its own weights."""
     for value in weights.matrices.values():
         noise = torch.randn(value.shape, generator=generator, dtype=value.dtype)
-        value += how.size * scale_of(value) * noise * (1 if how.everywhere else value != 0)
+        value.add_(how.size * scale_of(value) * noise * (1 if how.everywhere else value != 0))
 
 
 def scale_of(value: Tensor) -> float:
