@@ -102,6 +102,10 @@ class Figures:
         )
 
 
+UNTOLD_SECONDS = 0.02
+"""Between figures that are told: for them the run waits until the ledger has read all."""
+
+
 @dataclass(frozen=True, slots=True)
 class ConversationLimits:
     """What a run may use."""
@@ -313,13 +317,15 @@ class Conversation:
 
     def _listen(self, given: Ids, started: float) -> bool:
         """Until the machine hands over; or not, if the chapter is long enough before."""
+        told = 0.0
         for chunk in self.talker.talk(given, self._most()):
             while len(chunk):
                 end = self._next_page(chunk)
                 self._pass_on(self._note(chunk[:end]))
                 chunk = chunk[end:]
                 self._seconds = time.perf_counter() - started
-                if self.host.on_progress is not None:
+                if self.host.on_progress is not None and self._seconds >= told:
+                    told = self._seconds + UNTOLD_SECONDS
                     self.host.on_progress(self.figures)
                 if self._behind >= self._due and self._is_over():
                     return False
