@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +11,11 @@ import pytest
 
 from curta.explore.graphs import explored_graph
 from curta.explore.pages import graph_page
+from tests.support.slow import all_but
 
 Open = Callable[..., Any]
 WIDE, NARROW = {"width": 1500, "height": 940}, {"width": 420, "height": 900}
+SIZES = {"wide": WIDE, "narrow": NARROW}
 
 
 @pytest.fixture(scope="module")
@@ -32,13 +35,20 @@ def complaints(page: Any) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("viewport", [WIDE, NARROW], ids=["wide", "narrow"])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("name", ["mixed", "dyck"])
+PAIRS = {("mixed", "dark", "wide"), ("mixed", "light", "narrow"), ("dyck", "light", "wide"),
+         ("dyck", "dark", "narrow")}  # fmt: skip
+"""Every two of page, scheme and size: by default, the rest is slow."""
+
+
+@pytest.mark.parametrize(
+    ("name", "scheme", "size"),
+    all_but(PAIRS, product(("mixed", "dyck"), ("light", "dark"), SIZES)),
+)
 def test_axe_has_no_complaints(
-    opened: Open, mixed: Path, dyck: Path, name: str, scheme: str, viewport: dict[str, int]
+    opened: Open, mixed: Path, dyck: Path, name: str, scheme: str, size: str
 ) -> None:
-    page = opened({"mixed": mixed, "dyck": dyck}[name], viewport=viewport, color_scheme=scheme)
+    path = {"mixed": mixed, "dyck": dyck}[name]
+    page = opened(path, viewport=SIZES[size], color_scheme=scheme)
     assert page.evaluate("document.documentElement.dataset.theme") == scheme
     assert complaints(page) == []
     if name == "mixed":

@@ -16,7 +16,10 @@ Case = TypeVar("Case")
 
 def all_but(kept: Collection[Case], cases: Iterable[Case]) -> list[object]:
     """The cases, those that are not kept marked as slow."""
-    return [case if case in kept else pytest.param(case, marks=pytest.mark.slow) for case in cases]
+    return [
+        case if case in kept else pytest.param(*as_tuple(case), marks=pytest.mark.slow)
+        for case in cases
+    ]
 
 
 def some(count: int, cases: Iterable[Case]) -> list[object]:
