@@ -1,4 +1,4 @@
-"""The default machine's weights and their C: files that come with curta.
+"""The default machine's weights, their C, and zig's libraries: files that come with curta.
 
 `python -m curta.machine.package` makes them anew; `--check` only says whether they are what the
 sources give. A file's name is the key under which the cache would have it (`store.py`): where the
@@ -18,12 +18,16 @@ from curta.engine.model_cache import MODELS, NATIVE
 from curta.engine.native.emit import model_to_c
 from curta.machine.computer import build
 from curta.machine.instructions import MOST_TOKENS
+from curta.machine.libc import archives
+from curta.machine.toolchain import COMMON, zig
 from curta.machine.weights import native_key, weights_key, with_facts
 from curta.store import PACKAGED
 
 
 def package() -> Iterator[tuple[Path, bytes]]:
-    """The files, the weights first, made from the sources: nothing is taken from a cache."""
+    """The files, the libraries first, made from sources: nothing is taken from a cache."""
+    for part, packed in archives.made(zig(), COMMON).items():
+        yield PACKAGED / archives.ARCHIVES.name / f"{archives.key(part, COMMON)}.xz", packed
     model = compile(build(()), MOST_TOKENS)
     yield PACKAGED / MODELS.name / f"{weights_key()}.xz", model.to_bytes()
     yield PACKAGED / NATIVE.name / f"{native_key()}.xz", with_facts(model, model_to_c(model))

@@ -12,7 +12,9 @@ names of functions, which cost nothing and make traces readable.
 
 **C library.** Some of it is curta's own (`libc`), written for short prompts: objects that are
 linked in front of the compiler's library. A piece that is of no use is left out by linking once
-more, if what it needs has come in with it.
+more, if what it needs has come in with it. The compiler's libraries come with curta, compiled
+(`libc/archives.py`): programs whose flags do not change them are linked with those. For others zig
+compiles its libraries first, and links.
 
 **Cache.** A result is kept together with what it was made of: for a command line (sources, flags,
 working directory, compiler) there is a note of every file that was read and its digest, as the
@@ -38,6 +40,7 @@ from pathlib import Path
 
 from curta.engine.toolchain import Zig, find_zig, zig_environment
 from curta.errors import CompilerNotFoundError, SourceError, UserError
+from curta.machine.libc.archives import unpacked
 from curta.machine.libc.build import PIECES, Piece
 from curta.machine.wasm.reader import Reader
 from curta.store import Shelf, key_of
@@ -74,9 +77,13 @@ LIBRARIES = (
     "-lwasi-emulated-mman",
     "-lwasi-emulated-getpid",
 )
+COMMON = (*FLAGS, *CPLUSPLUS_FLAGS, *LIBRARIES)
+"""By what the libraries that come with curta are compiled."""
 LIBRARY_FLAGS = ("-mexec-model=reactor", "-fvisibility=default", "-Wl,--export-dynamic")
 """For a program whose functions are called one by one: it needs no main, all are exported."""
 QUOTED_LINES = 40
+OBJECT = r"wasm-ld: (error|warning): \S*/(?:o/[0-9a-f]{32}|objects/\d+)/"
+"""How the linker begins to speak of an object."""
 REMEDIES = {
     "Setjmp/longjmp support requires": "curta has no setjmp and longjmp, whatever the flags: "
     "return error codes instead",
@@ -92,12 +99,19 @@ HARMLESS = re.compile(
     r"|f(?!\S*(?:profile|module|plugin|pch))[\w-]+(?:=[\w-]+)?|l[\w.+-]+)"
 )
 """Flags that read no files. Libraries of `-l` are the compiler's own if there is no `-L`."""
+PLAIN = re.compile(
+    r"-(?:[DUI].+|O[0-3]?|g[\w-]*|w|W(?![lpa],)[\w=+-]+|std=[\w+]+|pedantic(?:-errors)?|lm"
+    r"|i(?:system|quote|dirafter).+|mexec-model=reactor)"
+)
+"""Flags, in one word, that change nothing about the libraries that a program is linked with."""
 SEARCHED = ("-isystem", "-iquote", "-idirafter", "-I")
+PAIRED = (*SEARCHED, "-include", "-D", "-U")
+"""Flags whose meaning is the next word, if they are words of their own."""
 UNLISTED = (b"__has_include", b"__has_embed", b"incbin")
 """In a source: what comes of it may depend on files that the compiler does not list."""
 LONGEST_NAME = 4
 """Parts of the name of a header."""
-COMPILING = "compiling (the first time, libraries too: half a minute or so)"
+COMPILING = "compiling (with rare flags libraries too, the first time: half a minute or so)"
 LONG = 2.0
 """Seconds from which on somebody who waits is told what for."""
 
@@ -266,6 +280,12 @@ class Compilation:
     def is_cplusplus(self) -> bool:
         return any(Path(name).suffix.lower() in CPLUSPLUS_SUFFIXES for name in self.sources)
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether it is linked with the same libraries as most programs."""
+        words = iter(self.flags)
+        return all(PLAIN.fullmatch(word) or (word in PAIRED and next(words, "")) for word in words)
+
     def compile(self, watcher: Watcher | None = None) -> bytes:
         """Compile and link."""
         for name in self.sources:
@@ -298,10 +318,32 @@ class Compilation:
 
     def _link(self, pieces: Sequence[Piece], output: Path, watcher: Watcher | None = None) -> bytes:
         """The module, with pieces of the C library that are curta's own."""
-        objects = dict.fromkeys(str(path) for piece in pieces for path in piece.objects)
-        arguments = [*self.sources, *LIBRARIES, "-o", str(output)]
-        self._zig(arguments, output.parent, watcher, [*objects])
+        objects = [*dict.fromkeys(str(path) for piece in pieces for path in piece.objects)]
+        archives = None
+        if self.is_plain:
+            parts = ("c", "c++") if self.is_cplusplus else ("c",)
+            archives = unpacked(parts, COMMON, output.parent / "library")
+        if archives is None:
+            arguments = [*self.sources, *LIBRARIES, "-o", str(output)]
+            self._zig(arguments, output.parent, watcher, objects)
+        else:
+            objects += self._objects(output.parent, watcher)
+            kind = "reactor" if "-mexec-model=reactor" in self.arguments() else "command"
+            said = [flag for flag in self.arguments() if flag.startswith("-Wl,")]
+            flags = [word for flag in said for word in flag.split(",")[1:]]
+            words = ["wasm-ld", *archives.link(kind, objects, flags), "-o", str(output)]
+            self._run(words, output.parent, watcher)
         return without_custom_sections(output.read_bytes())
+
+    def _objects(self, folder: Path, watcher: Watcher | None) -> Iterator[str]:
+        """What the sources are compiled to."""
+        for number, source in enumerate(self.sources):
+            path = Path(source)
+            if path.suffix != ".o":
+                path = folder / "objects" / str(number) / f"{path.stem}.o"
+                path.parent.mkdir(parents=True, exist_ok=True)
+                self._zig(["-c", source, "-o", str(path)], folder, watcher)
+            yield str(path)
 
     def _files_read(self, listing: Path) -> list[str]:
         """Every file that went into the result."""
@@ -324,9 +366,11 @@ class Compilation:
         now; its libraries it keeps for all.
         """
         driver = "c++" if self.is_cplusplus else "cc"
-        command = [zig().executable, driver, *objects, *self.arguments()]
+        self._run([driver, *objects, *self.arguments(), *arguments], folder, watcher)
+
+    def _run(self, words: Sequence[str], folder: Path, watcher: Watcher | None) -> None:
         environment = zig_environment() | {"ZIG_LOCAL_CACHE_DIR": str(folder / "zig")}
-        status, said = run([*command, *arguments], environment, watcher)
+        status, said = run([zig().executable, *words], environment, watcher)
         if status != 0:
             names = " ".join(self.sources)
             advice = [remedy for words, remedy in REMEDIES.items() if words in said]
@@ -364,7 +408,7 @@ def run(
 
 def diagnostics(said: str) -> str:
     """The compiler's words, with the linker's temporary names shortened."""
-    said = re.sub(r"wasm-ld: (error|warning): \S*/o/[0-9a-f]{32}/", r"linker: \1: ", said)
+    said = re.sub(OBJECT, r"linker: \1: ", said)
     lines = said.strip().splitlines()
     rest = len(lines) - QUOTED_LINES
     return "\n".join([*lines[:QUOTED_LINES], *([f"... and {rest} lines more"] if rest > 0 else [])])
@@ -407,7 +451,7 @@ def _searched(flags: Sequence[str]) -> list[str] | None:
         option = next((option for option in SEARCHED if word.startswith(option)), None)
         if option is not None:
             folders.append(word.removeprefix(option) or next(words, ""))
-        elif word in ("-include", "-D", "-U", "-x"):
+        elif word in (*PAIRED, "-x"):
             next(words, "")
         elif not HARMLESS.fullmatch(word) and not os.path.isfile(word):
             return None

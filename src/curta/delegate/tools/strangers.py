@@ -46,8 +46,8 @@ class Strangers:
     prepared: Event = field(default_factory=Event)
 
     def prepare(self) -> None:
-        """Have weights and C library compiled, which takes half a minute the first time of all, and
-        is not bounded here.
+        """Have the weights' code compiled, which takes ten seconds the first time of all, and has
+        no bounds here.
         """
         with self.preparing:
             if not self.prepared.is_set():
