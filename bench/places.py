@@ -1,6 +1,7 @@
 """Benchmark of code that knows its program, beside the general code, wasm3 and wasmtime.
 
 Run: python bench/places.py [--quick] [--only NAME]     (wasm3 where pywasm3 is installed)
+     python bench/places.py --before CHECKOUT            (another checkout of curta takes turns)
 
 Every run is a process of its own, engines taking turns; what they print is compared. Two uncounted
 runs of the first engine make its code. `said` are tokens for each second that the native engine
@@ -45,6 +46,7 @@ def main() -> None:
     options.add_argument("--quick", action="store_true", help="one round")
     options.add_argument("--rounds", type=int, default=5)
     options.add_argument("--only", default="", help="programs with this in their names")
+    options.add_argument("--before", type=Path, metavar="CHECKOUT", help="what to compare with")
     options.add_argument("--worker", nargs=2, help=argparse.SUPPRESS)
     chosen = options.parse_args()
     if chosen.worker:
@@ -55,7 +57,7 @@ def main() -> None:
     rounds = 1 if chosen.quick else chosen.rounds
     integer = [p for p in PROGRAMS if "f64" not in p.name]
     programs = [p for p in (*integer, *LONGER) if chosen.only in p.name]
-    rows = [row for program in programs for row in measured(program, rounds)]
+    rows = [row for program in programs for row in measured(program, rounds, chosen.before)]
     print_table(
         f"Median of {rounds} rounds (smallest-largest)",
         [
@@ -66,20 +68,24 @@ def main() -> None:
             "in all, million tok/s",
             "million instructions/s",
             "times wasm3's seconds",
+            *(["times before: rate of saying, speed in all"] if chosen.before else []),
         ],
         rows,
     )
 
 
-def measured(program: Program, rounds: int) -> list[list[str]]:
+def measured(program: Program, rounds: int, before: Path | None) -> list[list[str]]:
     for _ in range(2):
         started("places", program)
     instructions = started("count", program)["instructions"]
     engines = ["places", "general", "wasmtime", *(["wasm3"] if has_wasm3() else [])]
+    if before is not None:
+        started("before", program, before)
+        engines.append("before")
     runs: dict[str, list[dict[str, Any]]] = {engine: [] for engine in engines}
     for _ in range(rounds):
         for engine in engines:
-            runs[engine].append(started(engine, program))
+            runs[engine].append(started(engine, program, before if engine == "before" else None))
     if len({run["stdout"] for found in runs.values() for run in found}) != 1:
         raise SystemExit(f"{program.name}: the engines print different things")
     other = median([run["seconds"] for run in runs["wasm3"]]) if "wasm3" in runs else None
@@ -92,6 +98,7 @@ def measured(program: Program, rounds: int) -> list[list[str]]:
             rates(found, "seconds"),
             f"{instructions / median([run['seconds'] for run in found]) / MILLION:,.1f}",
             f"{median([run['seconds'] for run in found]) / other:.2f}" if other else "",
+            *([gains(found, runs["before"])] if before is not None else []),
         ]
         for engine, found in runs.items()
     ]
@@ -103,6 +110,17 @@ def rates(runs: list[dict[str, Any]], name: str) -> str:
     return spread([run["tokens"] / run[name] / MILLION for run in runs], 1)
 
 
+def gains(runs: list[dict[str, Any]], before: list[dict[str, Any]]) -> str:
+    """How much faster tokens are said, and how much sooner the run is over."""
+    if "tokens" not in runs[0]:
+        return ""
+    now, then = (
+        median([run["tokens"] / run["saying"] for run in found]) for found in (runs, before)
+    )
+    later, sooner = (median([run["seconds"] for run in found]) for found in (before, runs))
+    return f"{now / then:.1f}, {later / sooner:.1f}"
+
+
 def has_wasm3() -> bool:
     try:
         import wasm3  # type: ignore[import-not-found]  # noqa: F401
@@ -111,8 +129,8 @@ def has_wasm3() -> bool:
     return True
 
 
-def started(engine: str, program: Program) -> dict[str, Any]:
-    """One run in a process of its own."""
+def started(engine: str, program: Program, checkout: Path | None = None) -> dict[str, Any]:
+    """One run in a process of its own, of this checkout or another."""
     request = json.dumps(
         {
             "wasm": compiled(program),
@@ -126,7 +144,11 @@ def started(engine: str, program: Program) -> dict[str, Any]:
         capture_output=True,
         text=True,
         check=False,
-        env={**os.environ, "CURTA_PLACES": CURTA.get(engine, "off")},
+        env={
+            **os.environ,
+            "CURTA_PLACES": CURTA.get(engine, "off"),
+            **({"PYTHONPATH": str(checkout.resolve() / "src")} if checkout else {}),
+        },
     )
     if finished.returncode:
         raise SystemExit(f"{engine}, {program.name}:\n{finished.stderr}")
@@ -139,7 +161,11 @@ def started(engine: str, program: Program) -> dict[str, Any]:
 
 def run_curta(request: dict[str, Any]) -> dict[str, Any]:
     from curta import Machine
-    from curta.engine.native_level import NativeSession
+
+    try:
+        from curta.engine.native_level import NativeSession
+    except ImportError:  # where it was in earlier versions
+        from curta.engine.native import NativeSession  # type: ignore[no-redef, attr-defined]
 
     saying = 0.0
     generate = NativeSession.generate
@@ -167,7 +193,6 @@ def run_curta(request: dict[str, Any]) -> dict[str, Any]:
         "seconds": run.seconds,
         "saying": saying,
         "tokens": run.figures.generated,
-        "placed": run.figures.placed,
     }
 
 
@@ -190,6 +215,7 @@ def run_wasm3(request: dict[str, Any]) -> dict[str, Any]:
 WORKERS = {
     "places": run_curta,
     "general": run_curta,
+    "before": run_curta,
     "wasm3": run_wasm3,
     "wasmtime": run_wasmtime,
     "count": lambda request: run_wasmtime(request, count=True),

@@ -101,9 +101,12 @@ HARMLESS = re.compile(
 """Flags that read no files. Libraries of `-l` are the compiler's own if there is no `-L`."""
 PLAIN = re.compile(
     r"-(?:[DUI].+|O[0-3]?|g[\w-]*|w|W(?![lpa],)[\w=+-]+|std=[\w+]+|pedantic(?:-errors)?|lm"
-    r"|i(?:system|quote|dirafter).+|mexec-model=reactor)"
+    r"|i(?:system|quote|dirafter).+|mexec-model=reactor|ffp-contract=\w+|ferror-limit=\d+"
+    r"|f(?:no-)?(?:wrapv|strict-(?:aliasing|overflow)|[\w-]*math|math-errno|signed-zeros|builtin[\w-]*"
+    r"|inline[\w-]*|[\w-]*loops|[\w-]*vectorize|common|rtti))"
 )
-"""Flags, in one word, that change nothing about the libraries that a program is linked with."""
+"""Flags, in one word, that speak of the program alone, not of the libraries that it is linked with.
+zig would compile its library once more for some of them (-fwrapv)."""
 SEARCHED = ("-isystem", "-iquote", "-idirafter", "-I")
 PAIRED = (*SEARCHED, "-include", "-D", "-U")
 """Flags whose meaning is the next word, if they are words of their own."""
