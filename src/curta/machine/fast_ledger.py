@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections import deque
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -195,6 +195,7 @@ def _check(failed: int) -> None:
         raise TokenError(list(_FAILURES.values())[failed - 1])
 
 
+@lru_cache(maxsize=8)
 def _rows(program: LoadedProgram) -> npt.NDArray[np.void]:
     """Instructions as the C code wants them."""
     count = len(program.operations)

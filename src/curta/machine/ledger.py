@@ -8,7 +8,7 @@ the same for tens of millions of tokens a second.
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, lru_cache
 from typing import Protocol
 
 import numpy as np
@@ -103,6 +103,7 @@ def new_ledger(program: LoadedProgram) -> Ledger:
         return PlainLedger(program)
 
 
+@lru_cache(maxsize=8)
 def frame_size(program: LoadedProgram) -> int:
     """No instruction names a register of its frame from this number on."""
     with_fourth = [n for n, name in enumerate(program.operations) if has_fourth(name)]

@@ -36,9 +36,12 @@ MAGIC = b"curta program 4\n"
 NO_ORIGIN = Origin("?")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class LoadedProgram:
-    """What a conversation is started with. `functions` are the names that origins refer to."""
+    """What a conversation is started with. `functions` are the names that origins refer to.
+
+    Two are equal if they are the same, so what is made of one can be kept beside it.
+    """
 
     rows: npt.NDArray[Any]
     segments: tuple[Segment, ...]
