@@ -13,11 +13,11 @@ import pytest
 
 import curta
 from curta.engine.model_cache import MODELS, NATIVE
+from curta.machine.flags import COMMON
 from curta.machine.libc.archives import ARCHIVES, PARTS, key
 from curta.machine.libc.build import BUILT_WITH
 from curta.machine.machine import Machine
 from curta.machine.package import differences, package
-from curta.machine.toolchain import COMMON
 from curta.machine.weights import SOURCES, WEIGHTS, native_key, weights_key
 from curta.store import PACKAGED
 

@@ -16,7 +16,8 @@ from pathlib import Path
 from curta.engine.toolchain import zig_environment
 from curta.errors import CompilerNotFoundError, SourceError
 from curta.machine import toolchain
-from curta.machine.toolchain import FEATURES, Watcher
+from curta.machine.flags import FEATURES
+from curta.machine.toolchain import Watcher
 
 WASI, BEFORE = "wasm32-wasip1", "wasm32-wasi"
 """What Rust calls its target, and what it did up to 1.77."""

@@ -17,9 +17,10 @@ from curta.compiler import compile
 from curta.engine.model_cache import MODELS, NATIVE
 from curta.engine.native.emit import model_to_c
 from curta.machine.computer import build
+from curta.machine.flags import COMMON
 from curta.machine.instructions import MOST_TOKENS
 from curta.machine.libc import archives
-from curta.machine.toolchain import COMMON, zig
+from curta.machine.toolchain import zig
 from curta.machine.weights import native_key, weights_key, with_facts
 from curta.store import PACKAGED
 

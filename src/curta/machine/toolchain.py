@@ -5,10 +5,8 @@
     .wat               assembled
     .wasm              taken as it is
 
-**Flags.** The stack is 1 MiB and comes first in memory (zig's default is 16 MiB), so that addresses
-stay below 2^24: larger numbers are more tokens. Of WebAssembly's later features the compiler may
-use those that the machine has. Assertions stay on. The custom sections are dropped, but for the
-names of functions, which cost nothing and make traces readable.
+Flags are in flags.py. The custom sections are dropped, but for the names of functions, which cost
+nothing and make traces readable.
 
 **C library.** Some of it is curta's own (`libc`), written for short prompts: objects that are
 linked in front of the compiler's library. A piece that is of no use is left out by linking once
@@ -40,6 +38,15 @@ from pathlib import Path
 
 from curta.engine.toolchain import Zig, find_zig, zig_environment
 from curta.errors import CompilerNotFoundError, SourceError, UserError
+from curta.machine.flags import (
+    COMMON,
+    CPLUSPLUS_FLAGS,
+    FLAGS,
+    LIBRARIES,
+    LIBRARY_FLAGS,
+    are_plain,
+    searched,
+)
 from curta.machine.libc.archives import unpacked
 from curta.machine.libc.build import PIECES, Piece
 from curta.machine.wasm.reader import Reader
@@ -54,33 +61,6 @@ LANGUAGES = (".zig", ".rs")
 SUFFIXES = (*SOURCE_SUFFIXES, *LANGUAGES, ".wat", ".wasm")
 WASM_MAGIC = b"\0asm"
 
-FEATURES = "mvp+sign_ext+mutable_globals+bulk_memory+nontrapping_fptoint+multivalue"
-FLAGS = (
-    "--target=wasm32-wasi",
-    f"-mcpu={FEATURES}",
-    "-O2",
-    "-g0",
-    "-UNDEBUG",  # zig defines it whenever it optimises
-    "-fno-sanitize=undefined",  # zig adds checks of its own if it does not
-    "-Wl,-z,stack-size=1048576",
-    # Programs for other systems ask for clock(), raise(), mmap() and getpid(): stand-ins of the
-    # C library, linked only where they are used.
-    "-D_WASI_EMULATED_PROCESS_CLOCKS",
-    "-D_WASI_EMULATED_SIGNAL",
-    "-D_WASI_EMULATED_MMAN",
-    "-D_WASI_EMULATED_GETPID",
-)
-CPLUSPLUS_FLAGS = ("-fno-exceptions",)
-LIBRARIES = (
-    "-lwasi-emulated-process-clocks",
-    "-lwasi-emulated-signal",
-    "-lwasi-emulated-mman",
-    "-lwasi-emulated-getpid",
-)
-COMMON = (*FLAGS, *CPLUSPLUS_FLAGS, *LIBRARIES)
-"""By what the libraries that come with curta are compiled."""
-LIBRARY_FLAGS = ("-mexec-model=reactor", "-fvisibility=default", "-Wl,--export-dynamic")
-"""For a program whose functions are called one by one: it needs no main, all are exported."""
 QUOTED_LINES = 40
 OBJECT = r"wasm-ld: (error|warning): \S*/(?:o/[0-9a-f]{32}|objects/\d+)/"
 """How the linker begins to speak of an object."""
@@ -94,22 +74,6 @@ NAMES = b"\4name"
 """What the custom section with the names of functions begins with."""
 UNCERTAIN = 0.05
 """Seconds: a file that was changed so shortly before may have been changed during compilation."""
-HARMLESS = re.compile(
-    r"-(?:O\w?|g\d?|w|W(?![lpa],)[\w=+-]+|[DU]\w.*|pedantic(?:-errors)?|std=[\w+]+|m[\w=.+-]+"
-    r"|f(?!\S*(?:profile|module|plugin|pch))[\w-]+(?:=[\w-]+)?|l[\w.+-]+)"
-)
-"""Flags that read no files. Libraries of `-l` are the compiler's own if there is no `-L`."""
-PLAIN = re.compile(
-    r"-(?:[DUI].+|O[0-3]?|g[\w-]*|w|W(?![lpa],)[\w=+-]+|std=[\w+]+|pedantic(?:-errors)?|lm"
-    r"|i(?:system|quote|dirafter).+|mexec-model=reactor|ffp-contract=\w+|ferror-limit=\d+"
-    r"|f(?:no-)?(?:wrapv|strict-(?:aliasing|overflow)|[\w-]*math|math-errno|signed-zeros|builtin[\w-]*"
-    r"|inline[\w-]*|[\w-]*loops|[\w-]*vectorize|common|rtti))"
-)
-"""Flags, in one word, that speak of the program alone, not of the libraries that it is linked with.
-zig would compile its library once more for some of them (-fwrapv)."""
-SEARCHED = ("-isystem", "-iquote", "-idirafter", "-I")
-PAIRED = (*SEARCHED, "-include", "-D", "-U")
-"""Flags whose meaning is the next word, if they are words of their own."""
 UNLISTED = (b"__has_include", b"__has_embed", b"incbin")
 """In a source: what comes of it may depend on files that the compiler does not list."""
 LONGEST_NAME = 4
@@ -249,7 +213,7 @@ class Compilation:
         """Best effort: what was changed while it was read is not kept, nor what may depend on files
         of which the compiler says nothing.
         """
-        folders = _searched(self.flags)
+        folders = searched(self.flags)
         if folders is None:
             return
         with suppress(OSError):
@@ -286,8 +250,7 @@ class Compilation:
     @property
     def is_plain(self) -> bool:
         """Whether it is linked with the same libraries as most programs."""
-        words = iter(self.flags)
-        return all(PLAIN.fullmatch(word) or (word in PAIRED and next(words, "")) for word in words)
+        return are_plain(self.flags)
 
     def compile(self, watcher: Watcher | None = None) -> bytes:
         """Compile and link."""
@@ -443,22 +406,6 @@ def zig() -> Zig:
             "C and C++ are compiled with the ziglang package, which is missing: pip install ziglang"
         )
     return found
-
-
-def _searched(flags: Sequence[str]) -> list[str] | None:
-    """The folders in which flags have headers looked for; None if there are other flags than those
-    that are known to read no files, or to read files that the compiler lists.
-    """
-    folders, words = ["."], iter(flags)  # where a file of -include may be
-    for word in words:
-        option = next((option for option in SEARCHED if word.startswith(option)), None)
-        if option is not None:
-            folders.append(word.removeprefix(option) or next(words, ""))
-        elif word in (*PAIRED, "-x"):
-            next(words, "")
-        elif not HARMLESS.fullmatch(word) and not os.path.isfile(word):
-            return None
-    return folders
 
 
 def _endings(path: str) -> Iterator[str]:

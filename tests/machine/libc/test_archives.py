@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 from curta.machine import toolchain
+from curta.machine.flags import COMMON
 from curta.machine.libc import archives
 from curta.machine.libc.build import BUILT_WITH
 from curta.machine.runtime.build import compiler_version
-from curta.machine.toolchain import COMMON, Compilation
+from curta.machine.toolchain import Compilation
 from curta.machine.wasm.reader import Reader
 
 pytestmark = pytest.mark.skipif(

@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from curta.machine.flags import FLAGS
 from curta.machine.loaded import LoadedProgram
 from curta.machine.lower import lower
 from curta.machine.proof import prove
-from curta.machine.toolchain import FLAGS, find_zig, read_program
+from curta.machine.toolchain import find_zig, read_program
 from curta.machine.wasm import MAX_PAGES
 from curta.machine.wasm.decode import decode
 from curta.settings import read_settings

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 import wasmtime
 
+from curta.machine.flags import FEATURES
 from curta.machine.lower import LowerOptions
-from curta.machine.toolchain import FEATURES
 from curta.machine.wasm.decode import decode
 from tests.machine.lower.core_run import CoreInstance, Exit
 from tests.machine.wasm.c_programs import compile_c

@@ -16,8 +16,8 @@ from pathlib import Path
 
 import wasmtime
 
+from curta.machine.flags import FLAGS
 from curta.machine.runtime.build import WASI
-from curta.machine.toolchain import FLAGS
 from curta.settings import read_settings
 from tests.machine.runtime.runtime_wasi_signatures import SIGNATURES
 

@@ -20,7 +20,7 @@ from pathlib import Path
 
 from curta.delegate.tools import confine
 from curta.errors import SourceError, ToolError
-from curta.machine import toolchain
+from curta.machine.flags import FLAGS as OF_PROGRAMS
 from curta.machine.toolchain import PROGRAMS, Compilation, zig
 from curta.store import key_of, sources_digest
 
@@ -40,7 +40,11 @@ FLAGS = (
     *("-mcpu=mvp", "-msign-ext", "-mmutable-globals", "-mbulk-memory", "-mnontrapping-fptoint"),
     *("-mmultivalue", "-fno-gnu-inline-asm", "-ferror-limit=5", "-fmacro-backtrace-limit=1"),
     *("-fno-crash-diagnostics", "-fno-color-diagnostics", "-Xclang", "-disable-pragma-debug-crash"),
-    *(flag for flag in toolchain.FLAGS if flag.startswith("-D")),
+    *(flag for flag in OF_PROGRAMS if flag.startswith("-D")),
+)
+MADE_BY = (
+    *("machine/libc/*.o", "machine/libc/*.py", "machine/toolchain.py", "machine/flags.py"),
+    "delegate/tools/*.py",
 )
 REACTOR = ("-mexec-model=reactor",)
 """For a program without a main, whose functions are called."""
@@ -64,7 +68,7 @@ def dumped(source: Source, *flags: str) -> bytes:
 def build(source: Source, wrapper: str = "") -> bytes:
     """The module: with a main, or with what the wrapper exports. It is kept."""
     expanded = dumped(source, "-E", "-P")
-    made_by = sources_digest("machine/libc/*.o", "machine/toolchain.py", "delegate/tools/*.py")
+    made_by = sources_digest(*MADE_BY)
     key = key_of(made_by, expanded, wrapper.encode(), zig().identity.encode())
     kept = PROGRAMS.read(key)
     if kept is None:
