@@ -132,5 +132,5 @@ def test_another_zig_finds_nothing(
 ) -> None:
     assert archives.unpacked(parts, COMMON, tmp_path / "this") is not None
     assert archives.unpacked(parts, (*COMMON, "-Os"), tmp_path / "flags") is None
-    monkeypatch.setattr(archives, "version", lambda _: "0.17.0")
+    monkeypatch.setattr("importlib.metadata.version", lambda _: "0.17.0")
     assert archives.unpacked(parts, COMMON, tmp_path / "other") is None

@@ -14,10 +14,8 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-import tarfile
 import tempfile
 from collections.abc import Sequence
-from importlib.metadata import PackageNotFoundError, version
 from io import BytesIO
 from pathlib import Path
 from typing import NamedTuple
@@ -64,6 +62,8 @@ class Archives(NamedTuple):
 
 def key(part: str, flags: Sequence[str]) -> str | None:
     """Of a part, for the installed zig."""
+    from importlib.metadata import PackageNotFoundError, version
+
     try:
         words = (version("ziglang"), part, *flags)
     except PackageNotFoundError:
@@ -73,6 +73,8 @@ def key(part: str, flags: Sequence[str]) -> str | None:
 
 def unpacked(parts: Sequence[str], flags: Sequence[str], folder: Path) -> Archives | None:
     """What programs with these flags are linked with, if it came with curta."""
+    import tarfile
+
     for part in parts:
         packed = ARCHIVES.read(key(part, flags))
         if packed is None:
@@ -106,6 +108,8 @@ def _built(folder: Path, name: str) -> bytes:
 
 
 def _packed(files: dict[str, bytes]) -> bytes:
+    import tarfile
+
     packed = BytesIO()
     with tarfile.open(fileobj=packed, mode="w") as archive:
         for name, content in files.items():
