@@ -38,12 +38,12 @@ COMMON = (*FLAGS, *CPLUSPLUS_FLAGS, *LIBRARIES)
 """By what the libraries that come with curta are compiled."""
 LIBRARY_FLAGS = ("-mexec-model=reactor", "-fvisibility=default", "-Wl,--export-dynamic")
 """For a program whose functions are called one by one: it needs no main, all are exported."""
-HARMLESS = re.compile(
+HARMLESS = (
     r"-(?:O\w?|g\d?|w|W(?![lpa],)[\w=+-]+|[DU]\w.*|pedantic(?:-errors)?|std=[\w+]+|m[\w=.+-]+"
     r"|f(?!\S*(?:profile|module|plugin|pch))[\w-]+(?:=[\w-]+)?|l[\w.+-]+)"
 )
 """Flags that read no files. Libraries of `-l` are the compiler's own if there is no `-L`."""
-PLAIN = re.compile(
+PLAIN = (
     r"-(?:[DUI].+|O[0-3]?|g[\w-]*|w|W(?![lpa],)[\w=+-]+|std=[\w+]+|pedantic(?:-errors)?|lm"
     r"|i(?:system|quote|dirafter).+|mexec-model=reactor|ffp-contract=\w+|ferror-limit=\d+"
     r"|f(?:no-)?(?:wrapv|strict-(?:aliasing|overflow)|[\w-]*math|math-errno|signed-zeros|builtin[\w-]*"
@@ -59,7 +59,7 @@ PAIRED = (*SEARCHED, "-include", "-D", "-U")
 def are_plain(flags: Sequence[str]) -> bool:
     """Whether a program with these flags is linked with the same libraries as most."""
     words = iter(flags)
-    return all(PLAIN.fullmatch(word) or (word in PAIRED and next(words, "")) for word in words)
+    return all(re.fullmatch(PLAIN, word) or (word in PAIRED and next(words, "")) for word in words)
 
 
 def searched(flags: Sequence[str]) -> list[str] | None:
@@ -73,6 +73,6 @@ def searched(flags: Sequence[str]) -> list[str] | None:
             folders.append(word.removeprefix(option) or next(words, ""))
         elif word in (*PAIRED, "-x"):
             next(words, "")
-        elif not HARMLESS.fullmatch(word) and not os.path.isfile(word):
+        elif not re.fullmatch(HARMLESS, word) and not os.path.isfile(word):
             return None
     return folders
