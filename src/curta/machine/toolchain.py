@@ -62,8 +62,8 @@ SUFFIXES = (*SOURCE_SUFFIXES, *LANGUAGES, ".wat", ".wasm")
 WASM_MAGIC = b"\0asm"
 
 QUOTED_LINES = 40
-OBJECT = r"wasm-ld: (error|warning): \S*/(?:o/[0-9a-f]{32}|objects/\d+)/"
-"""How the linker begins to speak of an object."""
+PLACE = r"\S*/(?:o/[0-9a-f]{32}|objects/\d+)/(?=\S+\.o\b)"
+"""Where an object lies of which the linker speaks."""
 REMEDIES = {
     "Setjmp/longjmp support requires": "curta has no setjmp and longjmp, whatever the flags: "
     "return error codes instead",
@@ -374,7 +374,7 @@ def run(
 
 def diagnostics(said: str) -> str:
     """The compiler's words, with the linker's temporary names shortened."""
-    said = re.sub(OBJECT, r"linker: \1: ", said)
+    said = re.sub(PLACE, "", said).replace("wasm-ld: ", "linker: ")
     lines = said.strip().splitlines()
     rest = len(lines) - QUOTED_LINES
     return "\n".join([*lines[:QUOTED_LINES], *([f"... and {rest} lines more"] if rest > 0 else [])])

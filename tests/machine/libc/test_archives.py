@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from curta.errors import SourceError
 from curta.machine import toolchain
 from curta.machine.flags import COMMON
 from curta.machine.libc import archives
@@ -134,3 +135,15 @@ def test_another_zig_finds_nothing(
     assert archives.unpacked(parts, (*COMMON, "-Os"), tmp_path / "flags") is None
     monkeypatch.setattr("importlib.metadata.version", lambda _: "0.17.0")
     assert archives.unpacked(parts, COMMON, tmp_path / "other") is None
+
+
+def test_the_linker_names_files_as_people_do(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        (tmp_path / f"{name}.c").write_text("int twice;\nint main(void) { return 0; }\n")
+    sources = tuple(str(tmp_path / f"{name}.c") for name in ("one", "two"))
+    with pytest.raises(SourceError) as refused:
+        Compilation(sources).linked(tmp_path / "program.wasm")
+    _, *said = str(refused.value).splitlines()
+    assert "linker: error: duplicate symbol: twice" in said
+    assert ">>> defined in one.o" in said
+    assert str(tmp_path) not in "\n".join(said)
