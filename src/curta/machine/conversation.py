@@ -251,9 +251,11 @@ class Conversation:
                 raise self._failed from error
             if isinstance(error, CurtaError):
                 self._failed = error
+                self._tell()
             raise
         finally:
             self._is_invoked = False
+        self._tell()
         if isinstance(answer, ProgramError):
             raise answer
         return answer
@@ -324,12 +326,17 @@ class Conversation:
                 self._pass_on(self._note(chunk[:end]))
                 chunk = chunk[end:]
                 self._seconds = time.perf_counter() - started
-                if self.host.on_progress is not None and self._seconds >= told:
+                if self._seconds >= told:
                     told = self._seconds + UNTOLD_SECONDS
-                    self.host.on_progress(self.figures)
+                    self._tell()
                 if self._behind >= self._due and self._is_over():
                     return False
         return True
+
+    def _tell(self) -> None:
+        """How far it has come; now and then, as the ledger is waited for, and at every end."""
+        if self.host.on_progress is not None:
+            self.host.on_progress(self.figures)
 
     def _most(self) -> int:
         most = self.talker.max_tokens - self._behind - self.chapters[-1].opening

@@ -122,7 +122,7 @@ def read_program(
     kinds = {kind_of(path) for path in paths}
     watcher = watcher or patient(COMPILING)
     if kinds <= {"c", "c++"}:
-        compilation = Compilation(tuple(map(str, paths)), tuple(flags), library)
+        compilation = Compilation(tuple(map(spelt, paths)), tuple(flags), library)
         return compilation.cached() or compilation.compile(watcher)
     if len(paths) > 1:
         names = ", ".join(map(str, paths))
@@ -153,6 +153,11 @@ def _listed(sources: SourcePath | Sequence[SourcePath]) -> Sequence[SourcePath]:
     if "" in names:  # as a path it would be the working directory
         raise UserError("'': no such file; give a file " + " ".join(SUFFIXES))
     return names
+
+
+def spelt(path: Path) -> str:
+    """A file's name as no compiler takes it for a flag."""
+    return f"./{path}" if str(path).startswith(("-", "@")) else str(path)
 
 
 def kind_of(path: Path) -> str:
@@ -260,8 +265,8 @@ class Compilation:
         with tempfile.TemporaryDirectory(prefix="curta-") as folder:
             output = Path(folder) / "program.wasm"
             module = self.linked(output, watcher)
-            files = self._files_read(Path(folder) / "dependencies")
-        self.keep(module, files, started)
+            with suppress(SourceError):  # flags with which it makes no list
+                self.keep(module, self._files_read(Path(folder) / "dependencies"), started)
         return module
 
     def linked(self, output: Path, watcher: Watcher | None = None) -> bytes:
@@ -299,7 +304,11 @@ class Compilation:
             flags = [word for flag in said for word in flag.split(",")[1:]]
             words = ["wasm-ld", *archives.link(kind, objects, flags), "-o", str(output)]
             self._run(words, output.parent, watcher)
-        return without_custom_sections(output.read_bytes())
+        made = output.read_bytes() if output.is_file() else b""
+        if not made.startswith(WASM_MAGIC):
+            names, given = " ".join(self.sources), shlex.join(self.flags)
+            raise SourceError(f"{names}: no program comes of it by the flags {given}")
+        return without_custom_sections(made)
 
     def _objects(self, folder: Path, watcher: Watcher | None) -> Iterator[str]:
         """What the sources are compiled to."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import math
+from contextlib import suppress
 from itertools import pairwise
 
 import numpy as np
@@ -160,20 +161,33 @@ def test_a_token_limit_is_an_error_and_not_a_hang() -> None:
     with pytest.raises(LimitError, match=rf"limit of {limit:,} tokens"):
         instance.invoke("spin")
     assert len(instance.trace) == instance.figures.tokens
-    assert 0 < seen[-1].generated <= instance.figures.generated == 10_000
+    assert seen[-1] == instance.figures
+    assert instance.figures.generated == 10_000
     with pytest.raises(CurtaError, match="limit of"):
         instance.invoke("add", 1, 1)
 
 
 def test_figures_are_told_now_and_then() -> None:
-    """Not behind every chunk: a run waits for its ledger then, which another thread keeps."""
+    """Not behind every chunk: a run waits for its ledger then, which another thread keeps. But how
+    far it came in the end is told whatever the time."""
     limit, seen = LOADED.prompt().size + 3_000_000, list[Figures]()
     instance = started(Host(on_progress=seen.append), ConversationLimits(max_tokens=limit))
     del seen[:]
     with pytest.raises(LimitError):
         instance.invoke("spin")
-    assert seen
-    assert all(b.seconds >= a.seconds + UNTOLD_SECONDS for a, b in pairwise(seen))
+    *before, last = seen
+    assert last == instance.figures
+    assert all(b.seconds >= a.seconds + UNTOLD_SECONDS for a, b in pairwise(before))
+
+
+def test_the_last_figures_told_are_those_of_the_run() -> None:
+    seen: list[Figures] = []
+    instance = started(Host(on_progress=seen.append))
+    assert seen[-1] == instance.figures
+    for name, words in (("add", (1, 1)), ("divide", (1, 0)), ("add", (2, 2))):
+        with suppress(Trap):
+            instance.invoke(name, *words)
+        assert seen[-1] == instance.figures
 
 
 def test_a_limit_below_the_prompt() -> None:

@@ -406,3 +406,24 @@ def test_a_program_is_linked_again_when_an_archive_has_changed(folder: Path) -> 
         long_ago(folder / "main.c", folder / "libo.a")
         module = read_program("main.c", ["-L.", "-lo"])
         assert run_in_wasmtime(module).exit_code == number
+
+
+@pytest.mark.parametrize("name", ["-dash.c", "@at.c", "a b.c", "ä.c"])
+def test_a_name_is_never_a_flag(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path(name).write_text("int main(void) { return 0; }\n")
+    assert read_program(f"./{name}") == read_program(name)
+
+
+def test_sources_among_the_flags(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("nine.c").write_text("int nine(void) { return 9; }\n")
+    Path("main.c").write_text("int nine(void);\nint main(void) { return nine(); }\n")
+    assert read_program("main.c", ["nine.c"]).startswith(toolchain.WASM_MAGIC)
+
+
+@pytest.mark.parametrize("flag", ["--version", "-E", "-S"])
+def test_flags_by_which_no_program_comes(flag: str, tmp_path: Path) -> None:
+    (tmp_path / "main.c").write_text("int main(void) { return 0; }\n")
+    with pytest.raises(SourceError, match=f"no program comes of it by the flags {flag}"):
+        read_program(tmp_path / "main.c", [flag])
