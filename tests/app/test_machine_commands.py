@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from curta import Machine
 from curta.app.command_line import main, read
 
 Capture = pytest.CaptureFixture[str]
@@ -178,6 +179,15 @@ def test_figures_for_scripts(folder: Path, capsys: Capture) -> None:
     assert said["tokens"] > said["prompt_tokens"] > 0
     assert said["exit_code"] == 1
     assert said["failure"] in trap
+
+
+def test_figures_are_those_of_the_run(capsys: Capture) -> None:
+    """Of a long one too, whose ledger is behind what was said."""
+    queens = Path(__file__).parents[2] / "examples" / "queens.c"
+    _, _, err = run(capsys, str(queens), "10", "--stats", "json")
+    said = json.loads(err.splitlines()[-1])
+    figures = Machine().run(queens, args=["10"]).figures
+    assert (said["tokens"], said["core_instructions"]) == (figures.tokens, figures.instructions)
 
 
 def test_invoking_a_function(folder: Path, capsys: Capture) -> None:
