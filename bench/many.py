@@ -15,10 +15,11 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from statistics import median
 
-from machine import MILLION, PROGRAMS, compiled
+from machine import MILLION, PROGRAMS, ROOT, compiled
 from report import print_machine, print_table, spread
 
 PROGRAM = next(program for program in PROGRAMS if program.source == "collatz64.c")
@@ -90,20 +91,29 @@ def started(workers: list[tuple[str, int]]) -> tuple[float, int]:
 
 def show_instances(rounds: int) -> None:
     from curta import Machine
+    from curta.machine.toolchain import read_program
 
-    machine = Machine()
-    module = Path(compiled(PROGRAM)).read_bytes()
-    kept = [machine.instantiate(module)]
-    seconds, bytes_ = [], []
-    for _ in range(rounds):
-        before, begun = resident(), time.perf_counter()
-        kept += [machine.instantiate(module) for _ in range(INSTANCES)]
-        seconds.append((time.perf_counter() - begun) / INSTANCES)
-        bytes_.append((resident() - before) / INSTANCES)
+    machine, rows = Machine(), []
+    for path in (ROOT / "examples" / "gcd.wat", Path(compiled(PROGRAM))):
+        module = read_program(path)
+        program = machine.load(module)
+        ways: dict[str, Callable[[], object]] = {
+            "start": lambda program=program: machine.start(program),  # type: ignore[misc]
+            "instantiate": lambda module=module: machine.instantiate(module),  # type: ignore[misc]
+        }
+        for name, begin in ways.items():
+            kept, ms, kilobytes = [begin()], [], []
+            for _ in range(rounds):
+                before, begun = resident(), time.perf_counter()
+                kept += [begin() for _ in range(INSTANCES)]
+                ms.append((time.perf_counter() - begun) * 1e3 / INSTANCES)
+                kilobytes.append((resident() - before) / 1e3 / INSTANCES)
+            tokens = f"{len(program.prompt()):,}"
+            rows.append([path.stem, tokens, name, spread(ms, 3), spread(kilobytes, 1)])
     print_table(
         f"Instances of a lowered module, {INSTANCES} in each of {rounds} rounds",
-        ["ms each", "KB each"],
-        [[spread([one * 1e3 for one in seconds], 3), spread([one / 1e3 for one in bytes_], 1)]],
+        ["module", "tokens of its prompt", "Machine.", "ms each", "KB each"],
+        rows,
     )
 
 
