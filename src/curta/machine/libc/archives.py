@@ -79,8 +79,11 @@ def unpacked(parts: Sequence[str], flags: Sequence[str], folder: Path) -> Archiv
         packed = ARCHIVES.read(key(part, flags))
         if packed is None:
             return None
+        folder.mkdir(parents=True, exist_ok=True)
         with tarfile.open(fileobj=BytesIO(packed)) as archive:
-            archive.extractall(folder, filter="data")
+            for entry in archive:
+                if (content := archive.extractfile(entry)) is not None:
+                    (folder / entry.name).write_bytes(content.read())
     return Archives(folder, parts)
 
 
