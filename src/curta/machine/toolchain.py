@@ -317,7 +317,8 @@ class Compilation:
             if path.suffix != ".o":
                 path = folder / "objects" / str(number) / f"{path.stem}.o"
                 path.parent.mkdir(parents=True, exist_ok=True)
-                self._zig(["-c", source, "-o", str(path)], folder, watcher)
+                if not path.is_file():  # it may be linked again, with other pieces
+                    self._zig(["-c", source, "-o", str(path)], folder, watcher)
             yield str(path)
 
     def _files_read(self, listing: Path) -> list[str]:

@@ -26,9 +26,9 @@ from curta.store import Shelf, key_of
 ARCHIVES = Shelf("archives")
 ENTRIES = {"command": "_start", "reactor": "_initialize"}
 """Where programs of a kind begin; the object that has it is `crt1-KIND.o`."""
-LIBRARIES = ("libc.a", "libzigc.a", "libcompiler_rt.a")
+OF_C = ("libc.a", "libzigc.a", "libcompiler_rt.a")
 PARTS = {
-    "c": (*(f"crt1-{kind}.o" for kind in ENTRIES), *LIBRARIES),
+    "c": (*(f"crt1-{kind}.o" for kind in ENTRIES), *OF_C),
     "c++": ("libc++.a", "libc++abi.a"),
 }
 """What is packed together: for all programs, and for C++ besides."""
@@ -52,7 +52,7 @@ class Archives(NamedTuple):
 
     def link(self, kind: str, objects: Sequence[str], flags: Sequence[str]) -> list[str]:
         """Words for the linker, the same as zig's."""
-        first, *middle, last = (f"crt1-{kind}.o", *LIBRARIES)
+        first, *middle, last = (f"crt1-{kind}.o", *OF_C)
         middle += [name for part in self.parts[1:] for name in PARTS[part]]
         before = [str(self.folder / name) for name in (first, *middle)]
         options = ["--error-limit=0", "--export-memory", "--stack-first", "--build-id=none"]
@@ -72,10 +72,14 @@ def key(part: str, flags: Sequence[str]) -> str | None:
 
 
 def unpacked(parts: Sequence[str], flags: Sequence[str], folder: Path) -> Archives | None:
-    """What programs with these flags are linked with, if it came with curta."""
+    """What programs with these flags are linked with, if it came with curta. What is in the folder
+    already stays there.
+    """
     import tarfile
 
     for part in parts:
+        if all((folder / name).is_file() for name in PARTS[part]):
+            continue
         packed = ARCHIVES.read(key(part, flags))
         if packed is None:
             return None
