@@ -16,7 +16,8 @@ CurtaError
 │   │   ├── UnknownNameError          a function or constant that there is not
 │   │   ├── TooLongError              too many characters, steps or levels
 │   │   ├── TooLargeError             a number beyond the budget
-│   │   └── UndefinedError            it has no real value, such as 1/0
+│   │   ├── UndefinedError            it has no real value, such as 1/0
+│   │   └── UndecidedError            nobody can tell, such as sqrt(2)^2 == 2
 │   ├── ToolError                 a tool that cannot be called like that, or has no answer
 │   └── ModuleError               a WebAssembly module that cannot be run
 │       ├── MalformedModuleError  bytes that are not a module
@@ -119,6 +120,12 @@ class UndefinedError(CalculatorError):
     """The expression has no real value."""
 
     brief = "undefined"
+
+
+class UndecidedError(CalculatorError):
+    """Two numbers that are not rational, too near to be told apart."""
+
+    brief = "too close to tell"
 
 
 class ToolError(UserError):

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import math
 import random
 from collections.abc import Iterator
 from fractions import Fraction
 
 from curta.delegate.calculator.exact import Rational
-from curta.delegate.calculator.operations import TABLE, Operation
+from curta.delegate.calculator.operations import CONSTANTS, TABLE, Operation
 from curta.delegate.calculator.program import Apply, Program
 
 OF_WHOLE_NUMBERS = {"factorial", "comb", "perm", "gcd", "lcm"}
-NUMBERS = [operation for operation in TABLE if not operation.compares]
+NUMBERS = [operation for operation in TABLE if operation.most and not operation.compares]
 COMPARISONS = [operation for operation in TABLE if operation.compares]
 SELDOM_RATIONAL = {
     *("acos", "asin", "atan", "cos", "degrees", "exp", "ln", "log10", "radians", "sin", "tan")
@@ -63,7 +62,7 @@ def filled(given: Shape, drawn: random.Random, inexact: bool = True) -> Program:
     return Program("", steps, isinstance(last, Apply) and last.operation.compares)
 
 
-def number(kind: str, drawn: random.Random, inexact: bool) -> Rational | float:
+def number(kind: str, drawn: random.Random, inexact: bool) -> Rational | Apply:
     """A number: most are what somebody would write."""
     chance = drawn.random()
     if kind == "count":
@@ -81,7 +80,7 @@ def number(kind: str, drawn: random.Random, inexact: bool) -> Rational | float:
     if chance < 0.94:
         return drawn.randint(-(10**20), 10**20)
     if chance < 0.97 and inexact:
-        return drawn.choice((math.pi, math.tau, math.e))
+        return Apply(drawn.choice(list(CONSTANTS.values())), 0)
     power = 10 ** drawn.randint(0, 308)
     digits = drawn.randint(1, 99)
     return reduced(digits, power) if drawn.random() < 0.5 else digits * power

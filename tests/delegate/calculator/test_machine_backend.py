@@ -18,6 +18,7 @@ from curta.delegate.calculator.backends import Exact
 from curta.delegate.calculator.backends.machine import Machine, outcome, source, written
 from curta.delegate.calculator.operations import OPERATIONS
 from curta.delegate.calculator.program import Apply, Program
+from curta.delegate.calculator.reals import decided, is_ball
 from curta.delegate.given_up import GIVEN_UP
 from curta.engine.toolchain import find_compiler
 from curta.errors import CalculatorError, TooLargeError, ToolError, TooLongError
@@ -51,19 +52,17 @@ def native(tmp_path_factory: pytest.TempPathFactory) -> Answer:
 def agree(program: Program, found: object, exact: object) -> bool:
     """The same value of the same type, or an error of the same kind.
 
-    A program is refused if there is a float on the way. Where `exact` comes to an error with
-    floats, the message of which says so, any error will do.
+    A program is refused if something on the way is not rational. Where `exact` comes to an error
+    behind that, any error will do.
     """
-    floats = needs_floats(program) or (isinstance(exact, CalculatorError) and "float" in str(exact))
-    if floats and isinstance(exact, CalculatorError):
-        return isinstance(found, CalculatorError)
-    if floats:
-        return type(found) is CalculatorError
+    if leaves_rationals(program):
+        any_error = isinstance(exact, CalculatorError)
+        return isinstance(found, CalculatorError) and (any_error or type(found) is CalculatorError)
     return type(found) is type(exact) and (isinstance(exact, CalculatorError) or found == exact)
 
 
-def needs_floats(given: Program) -> bool:
-    """Whether one of the values on the way is a float, up to an error."""
+def leaves_rationals(given: Program) -> bool:
+    """Whether there is a ball on the way, up to an error."""
     seen: list[object] = []
 
     def check(value: object, budget: Budget) -> None:
@@ -72,8 +71,8 @@ def needs_floats(given: Program) -> bool:
 
     with pytest.MonkeyPatch.context() as patch, suppress(CalculatorError):
         patch.setattr(backends, "check", check)
-        backends.value_of(given, BUDGET)
-    return any(isinstance(value, float) for value in seen)
+        decided(lambda: backends.value_of(given, BUDGET))
+    return any(map(is_ball, seen))
 
 
 def differences(given: Sequence[Program], found: Sequence[object]) -> list[object]:

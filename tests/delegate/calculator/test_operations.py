@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import random
+from contextlib import suppress
+from fractions import Fraction
 from typing import Any
 
 import pytest
 from mpmath import mp
 
 from curta.delegate.calculator import Budget, Calculator
-from curta.delegate.calculator.backends import Exact
+from curta.delegate.calculator.backends import Exact, shown
 from curta.delegate.calculator.operations import OPERATIONS
 from curta.delegate.calculator.program import Apply, Program
+from curta.delegate.calculator.reals import Near
 from curta.errors import CalculatorError
 from tests.delegate.calculator.operation_table import EXPRESSIONS, TABLE, precisely
-from tests.delegate.calculator.random_programs import number, wanted
-from tests.support.slow import some
+from tests.delegate.calculator.random_programs import number, programs, wanted
+from tests.support.slow import draws, some
 
 CALCULATOR = Calculator()
 COUNT = 300
+DIGITS = 2_500
 
 
 def said(expression: str) -> str:
@@ -34,7 +38,7 @@ def test_an_example_comes_to_what_is_written_beside_it(expression: str, text: st
 def test_every_operation_has_a_row_and_its_examples_use_it() -> None:
     assert list(TABLE) == list(OPERATIONS)
     for name, (_, examples) in TABLE.items():
-        assert len(examples) >= 2
+        assert len(examples) >= 2, name
         for expression in examples:
             parsed = CALCULATOR.parsed(expression)
             if isinstance(parsed, Program):
@@ -46,7 +50,7 @@ def test_every_operation_has_a_row_and_its_examples_use_it() -> None:
     "name", some(14, [name for name, (meaning, _) in TABLE.items() if meaning])
 )
 def test_values_are_those_of_any_precision(name: str) -> None:
-    """Rationals are equal; a float is next to the value, or nearly: within eight units."""
+    """Rationals are equal; of what is not rational, every digit that is shown, and every bit."""
     operation, (meaning, _) = OPERATIONS[name], TABLE[name]
     drawn = random.Random(name)
     compared = 0
@@ -57,19 +61,55 @@ def test_values_are_those_of_any_precision(name: str) -> None:
         (found,) = Exact(Budget()).evaluate([program])
         if not isinstance(found, CalculatorError):
             compared += 1
-            check(found, meaning, operands)  # type: ignore[arg-type]
+            with mp.workdps(DIGITS):
+                check(found, meaning(*map(precisely, operands)), operands)  # type: ignore[misc]
     assert compared > COUNT / 6
 
 
-def check(found: Any, meaning: Any, operands: list[Any]) -> None:
-    """A float is that of the operands, or of the floats next to them."""
-    is_float = isinstance(found, float)
-    with mp.workdps(1_500):
-        readings = [operands, [float(each) for each in operands]] if is_float else [operands]
-        values = [meaning(*map(precisely, reading)) for reading in readings]
-        offs = [abs(precisely(found) - value) for value in values]
-        sizes = [abs(value) if is_float else max(1, *map(abs, operands)) for value in values]
-        places = mp.mpf(2) ** (-50 if is_float else -3_500)  # rationals of a budget differ by more
-        assert any(
-            off <= precisely(size) * places for off, size in zip(offs, sizes, strict=True)
-        ), operands
+def test_programs_of_what_is_not_rational_are_those_of_any_precision() -> None:
+    """All on the way is computed by balls here and by many digits there."""
+    compared = 0
+    for program in programs(draws(2_000), 7):
+        (found,) = Exact(Budget()).evaluate([program])
+        if isinstance(found, Near):
+            with mp.workdps(DIGITS), suppress(NoMeaningError):
+                check(found, value(program), program)
+                compared += 1
+    assert compared > draws(2_000) / 10
+
+
+class NoMeaningError(Exception):
+    """The program has an operation that the table has no function for."""
+
+
+def value(program: Program) -> Any:
+    """What a program leaves, in mpmath."""
+    stack: list[Any] = []
+    for step in program.steps:
+        if not isinstance(step, Apply):
+            stack.append(precisely(step))
+            continue
+        meaning, rest = TABLE[step.operation.name][0], len(stack) - step.operands
+        if meaning is None:
+            raise NoMeaningError
+        operands = stack[rest:]
+        stack[rest:] = [meaning(*operands)]
+    return stack[0]
+
+
+def check(found: Any, expected: Any, given: Any) -> None:
+    """A rational is the value; one that stands for a value is shown like it."""
+    if isinstance(found, Near):
+        if found == 0:
+            assert abs(expected) < mp.mpf(10) ** -1_000, given
+        else:
+            assert shown(found) == shown(rational(expected)), given
+    else:
+        size = max(1, abs(expected))
+        assert abs(precisely(found) - expected) <= precisely(size) * mp.mpf(2) ** -3_500, given
+
+
+def rational(number: Any) -> Fraction:
+    """The number as mpmath has it."""
+    sign, mantissa, exponent, _ = number._mpf_
+    return Fraction((-1) ** sign * int(mantissa)) * Fraction(2) ** int(exponent)

@@ -7,10 +7,11 @@ from typing import NamedTuple
 
 from curta.delegate.calculator.backends import Backend, Outcome, backend
 from curta.delegate.calculator.budget import Budget
-from curta.delegate.calculator.exact import Value
+from curta.delegate.calculator.exact import Rational
 from curta.delegate.calculator.parser import parse
 from curta.delegate.calculator.printing import printed
 from curta.delegate.calculator.program import Program
+from curta.delegate.calculator.reals import Near
 from curta.errors import CalculatorError, UserError
 
 
@@ -21,7 +22,7 @@ class Result(NamedTuple):
     """
 
     expression: str
-    value: Value
+    value: Rational | float | bool
     text: str
     exact: bool
 
@@ -61,10 +62,9 @@ class Calculator:
             return error
 
     def result(self, program: Program, outcome: Outcome) -> Result | CalculatorError:
-        """An outcome with its text. What compares rounded numbers may be wrong, and says so."""
+        """An outcome with its text; the value of what is not rational is a float."""
         if isinstance(outcome, CalculatorError):
             return outcome
-        rounded = program.compares and isinstance(outcome, float)
-        value = bool(outcome) if rounded else outcome
-        text, is_exact = printed(value, self.budget)
-        return Result(program.text, value, text, is_exact and not rounded)
+        text, is_exact = printed(outcome, self.budget)
+        value = float(outcome) if isinstance(outcome, Near) else outcome
+        return Result(program.text, value, text, is_exact)

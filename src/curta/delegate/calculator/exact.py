@@ -1,7 +1,7 @@
-"""Exact numbers: rationals wherever possible, floats where there is no other way.
+"""Exact numbers: rationals wherever possible, balls where there is no other way.
 
-Whole numbers are ints, other rationals Fractions; what is only nearly right is a float, and stays
-one. What operations are made of is here; the operations themselves are in operations.py.
+Whole numbers are ints, other rationals Fractions; what is not rational is a ball (`reals`). What
+operations are made of is here; the operations themselves are in operations.py.
 """
 
 from __future__ import annotations
@@ -12,13 +12,14 @@ from fractions import Fraction
 from typing import Any
 
 from curta.delegate.calculator.budget import Budget
+from curta.delegate.calculator.reals import Ball, ball, check_ball, floor, is_ball, sign
 from curta.errors import TooLargeError, UndefinedError
 
 Rational = int | Fraction
 """Whole numbers are always ints, so that most arithmetic is that of ints."""
 
-Number = Rational | float
-Value = Rational | float | bool
+Number = Rational | Ball
+Value = Number | bool
 Function = Callable[..., Any]
 """Of a budget and so many numbers."""
 
@@ -27,10 +28,9 @@ Function = Callable[..., Any]
 
 
 def check(value: Value, budget: Budget) -> None:
-    """Raise an error if a number is beyond the budget; a float is never inf or nan."""
-    if isinstance(value, float):
-        if not math.isfinite(value):
-            raise TooLargeError("the result is beyond the largest float")
+    """Raise an error if a number is beyond the budget."""
+    if is_ball(value):
+        check_ball(value, budget.bits)
         return
     above, below = value.numerator.bit_length(), value.denominator.bit_length()
     if above > budget.bits:
@@ -58,24 +58,6 @@ def reduced(value: Rational) -> Rational:
     return value.numerator if value.denominator == 1 else value
 
 
-def as_float(value: Number) -> float:
-    """The float next to it."""
-    try:
-        near = float(value)
-    except OverflowError:
-        raise TooLargeError(
-            "a number beyond the largest float where only a float will do"
-        ) from None
-    return kept(near, value)
-
-
-def kept(near: float, *operands: Number) -> float:
-    """What comes of operands and is 0 only if one of them is; too small a float would say 0."""
-    if near == 0 and all(operands):
-        raise TooLargeError("a number below the smallest float where only a float will do")
-    return near
-
-
 def whole(value: Number, what: str) -> int:
     """The number as an int, or an error."""
     if not isinstance(value, int):
@@ -93,72 +75,64 @@ def natural(value: Number, what: str) -> int:
 # ---- kinds of functions ----
 
 
-def arithmetic(function: Function, vanishes: bool = True, by_zero: str = "") -> Function:
-    """Of two numbers; beside a float the other becomes one.
-
-    vanishes: a float of 0 can be right
-    by_zero:  what to say if the second one is 0, if there is no value for it
-    """
+def arithmetic(function: Function) -> Function:
+    """Of two numbers; beside a ball the other becomes one."""
 
     def applied(budget: Budget, a: Any, b: Any) -> Number:
-        if by_zero and b == 0:
-            raise UndefinedError(by_zero)
         if type(a) is int and type(b) is int:
-            return function(a, b)  # type: ignore[no-any-return]
-        if type(a) is float or type(b) is float:
-            near = function(as_float(a), as_float(b))
-            return near if vanishes else kept(near, a, b)
+            return function(a, b)
+        if is_ball(a) or is_ball(b):
+            return function(ball(a), ball(b))
         return reduced(function(a, b))
 
     return applied
 
 
 def comparison(holds: Function) -> Function:
-    """A comparison; of floats, which are rounded, it is a float itself: 1.0 or 0.0."""
+    """A comparison."""
 
-    def applied(budget: Budget, a: Number, b: Number) -> Value:
-        truth: bool = holds(a, b)
-        return float(truth) if isinstance(a, float) or isinstance(b, float) else truth
+    def applied(budget: Budget, a: Any, b: Any) -> bool:
+        if is_ball(a) or is_ball(b):
+            a, b = sign(ball(a) - ball(b)), 0
+        return bool(holds(a, b))
 
     return applied
 
 
-def of_float(function: Function, at_zero: int | None = None, domain: str = "") -> Function:
-    """A function of a float, which is exact at most where its operand is 0.
+def of_ball(function: Function, at_zero: int | None = None, domain: str = "") -> Function:
+    """A function of a ball, which is rational at most where its operand is 0.
 
     domain: what to say of operands beyond -1 and 1, if there is no value for them
     """
 
-    def applied(budget: Budget, value: Number) -> Number:
-        if value == 0 and at_zero is not None and not isinstance(value, float):
+    def applied(budget: Budget, value: Any) -> Number:
+        if value == 0 and at_zero is not None and not is_ball(value):
             return at_zero
-        if domain and not -1 <= value <= 1:
+        if domain and (sign(value - 1) > 0 or sign(value + 1) < 0):
             raise UndefinedError(domain)
-        try:
-            near: float = function(as_float(value))
-        except OverflowError:
-            raise TooLargeError("the result is beyond the largest float") from None
-        return near
+        return function(ball(value))
 
     return applied
 
 
-def to_whole(function: Function) -> Function:
-    """floor, ceil, trunc and sign: of a float, the whole number is as inexact as that was."""
-
-    def applied(budget: Budget, value: Number) -> Number:
-        found: int = function(value)
-        return float(found) if isinstance(value, float) else found
-
-    return applied
+def of_method(name: str, at_zero: int | None = None, domain: str = "") -> Function:
+    """The same, of one that balls have themselves."""
+    return of_ball(lambda value: getattr(value, name)(), at_zero, domain)
 
 
-def one_of(choose: Function) -> Function:
-    """The least or the greatest: beside a float nobody knows exactly which one that is."""
+def extreme(direction: int) -> Function:
+    """The least with -1, the greatest with 1."""
 
-    def applied(budget: Budget, *numbers: Number) -> Number:
-        found: Number = choose(numbers)
-        return as_float(found) if any(isinstance(each, float) for each in numbers) else found
+    def applied(budget: Budget, *numbers: Any) -> Number:
+        found, *others = numbers
+        for each in others:
+            if is_ball(found) or is_ball(each):
+                is_beyond = sign(ball(each) - ball(found)) == direction
+            else:
+                is_beyond = each > found if direction > 0 else each < found
+            if is_beyond:
+                found = each
+        return found
 
     return applied
 
@@ -166,11 +140,12 @@ def one_of(choose: Function) -> Function:
 # ---- powers, roots and logarithms ----
 
 NO_POWER = "a negative number has no real power that is not whole"
+NO_NEGATIVE_POWER = "0 has no negative powers"
 
 
 def whole_power(budget: Budget, base: Rational, exponent: int) -> Rational:
     if base == 0 and exponent < 0:
-        raise UndefinedError("0 has no negative powers")
+        raise UndefinedError(NO_NEGATIVE_POWER)
     if base in (-1, 0, 1):
         return base if exponent % 2 or (base == 0 and exponent) else 1
     if abs(exponent) > budget.exponent:
@@ -180,15 +155,21 @@ def whole_power(budget: Budget, base: Rational, exponent: int) -> Rational:
     return reduced(Fraction(base) ** exponent) if exponent < 0 else reduced(base**exponent)
 
 
-def float_power(base: float, exponent: float) -> float:
-    if base < 0 and not exponent.is_integer():
+def real_power(base: Number, exponent: Number) -> Number:
+    """Where one of them is a ball, or the power is a root that does not come out even."""
+    if isinstance(exponent, int):
+        if exponent < 0 and sign(base) == 0:
+            raise UndefinedError(NO_NEGATIVE_POWER)
+        return ball(base) ** exponent
+    below_zero = sign(base)
+    if below_zero > 0:
+        return ball(base) ** ball(exponent)
+    if below_zero < 0:
+        floor(exponent)  # one that may be whole is undecided
         raise UndefinedError(NO_POWER)
-    if base == 0 and exponent < 0:
-        raise UndefinedError("0 has no negative powers")
-    try:
-        return kept(math.pow(base, exponent), base)
-    except OverflowError:
-        raise TooLargeError("a power beyond the largest float") from None
+    if sign(exponent) < 0:
+        raise UndefinedError(NO_NEGATIVE_POWER)
+    return 0
 
 
 def exact_root(value: Rational, degree: int) -> Rational | None:
@@ -213,18 +194,9 @@ def whole_root(value: int, degree: int) -> int | None:
 
 
 def natural_logarithm(value: Number) -> Number:
-    if value <= 0:
+    if sign(value) <= 0:
         raise UndefinedError("only positive numbers have a logarithm")
-    if value == 1 and not isinstance(value, float):
-        return 0
-    if isinstance(value, float):
-        return math.log(value)
-    if 0.5 < value < 1.5:  # near 1 the logarithm is about the difference, digit for digit
-        return math.log1p(float(value - 1))
-    above, below = value.numerator, value.denominator
-    if abs(above.bit_length() - below.bit_length()) < 1_000:
-        return math.log(above / below)
-    return math.log(above) - math.log(below)
+    return 0 if not is_ball(value) and value == 1 else ball(value).log()
 
 
 def log2_factorial(count: int) -> float:

@@ -17,25 +17,23 @@ from curta.delegate.calculator.exact import (
     NO_POWER,
     Function,
     Number,
-    Rational,
     arithmetic,
-    as_float,
     check,
     check_bits,
     comparison,
     exact_root,
-    float_power,
-    kept,
+    extreme,
     log2_factorial,
     natural,
     natural_logarithm,
-    of_float,
-    one_of,
+    of_ball,
+    of_method,
+    real_power,
     reduced,
-    to_whole,
     whole,
     whole_power,
 )
+from curta.delegate.calculator.reals import ball, floor, is_ball, pi, settled, sign
 from curta.errors import TooLargeError, UndefinedError
 
 MANY = 64
@@ -52,7 +50,7 @@ class Operation:
     least, most: how many operands it takes
     exact:       what it comes to, of a budget and the operands
     machine:     the same in C, for `given` and `operands`, where the result takes the first one's
-                 place (machine.c)
+                 place (machine.c); nothing of what is never rational
     sign:        how it is written between its operands, or before or behind the only one
     binding:     how tightly it binds there; what binds not at all is a function, called by its name
     names:       other names of the function
@@ -75,28 +73,44 @@ class Operation:
 
 
 def multiply(budget: Budget, a: Any, b: Any) -> Number:
-    if type(a) is not float and type(b) is not float:
-        check_bits(a.numerator.bit_length() + b.numerator.bit_length(), budget)
-    return product(budget, a, b)  # type: ignore[no-any-return]
+    if is_ball(a) or is_ball(b):
+        return 0 if is_zero(a) or is_zero(b) else ball(a) * ball(b)
+    check_bits(a.numerator.bit_length() + b.numerator.bit_length(), budget)
+    return product(budget, a, b)
+
+
+def is_zero(value: Any) -> bool:
+    """Whether it is 0 beyond doubt."""
+    return not is_ball(value) and value == 0
 
 
 def divide(budget: Budget, a: Any, b: Any) -> Number:
-    if b == 0:
+    if (sign(b) if is_ball(b) else b) == 0:
         raise UndefinedError("division by 0")
-    if type(a) is float or type(b) is float:
-        return kept(as_float(a) / as_float(b), a, b)
+    if is_ball(a) or is_ball(b):
+        return 0 if is_zero(a) else ball(a) / ball(b)
     return a // b if a % b == 0 else Fraction(a, b)
 
 
+def floor_divide(budget: Budget, a: Any, b: Any) -> int:
+    return floor(divide(budget, a, b))
+
+
+def modulo(budget: Budget, a: Any, b: Any) -> Number:
+    if is_ball(a) or is_ball(b):
+        return ball(a) - ball(b) * floor_divide(budget, a, b)
+    if b == 0:
+        raise UndefinedError("remainder of a division by 0")
+    return reduced(a % b)
+
+
 add, subtract = arithmetic(operator.add), arithmetic(operator.sub)
-product = arithmetic(operator.mul, vanishes=False)
-floor_divide = arithmetic(operator.floordiv, by_zero="division by 0")
-modulo = arithmetic(operator.mod, by_zero="remainder of a division by 0")
+product = arithmetic(operator.mul)
 
 
-def power(budget: Budget, base: Number, exponent: Number) -> Number:
-    if isinstance(base, float) or isinstance(exponent, float):
-        return float_power(as_float(base), as_float(exponent))
+def power(budget: Budget, base: Any, exponent: Any) -> Number:
+    if is_ball(base) or is_ball(exponent):
+        return real_power(base, exponent)
     if isinstance(exponent, int):
         return whole_power(budget, base, exponent)
     if base < 0:
@@ -104,49 +118,54 @@ def power(budget: Budget, base: Number, exponent: Number) -> Number:
     root = exact_root(base, exponent.denominator)
     if root is not None:
         return whole_power(budget, root, exponent.numerator)
-    return float_power(as_float(base), as_float(exponent))
+    return real_power(base, exponent)
 
 
-def square_root(budget: Budget, value: Number) -> Number:
-    if value < 0:
+def square_root(budget: Budget, value: Any) -> Number:
+    if sign(value) < 0:
         raise UndefinedError("a negative number has no real square root")
-    exact = None if isinstance(value, float) else exact_root(value, 2)
-    return math.sqrt(as_float(value)) if exact is None else exact
+    exact = None if is_ball(value) else exact_root(value, 2)
+    return ball(value).sqrt() if exact is None else exact
 
 
-def cube_root(budget: Budget, value: Number) -> Number:
-    if not isinstance(value, float):
-        exact = exact_root(-value if value < 0 else value, 3)
-        if exact is not None:
-            return -exact if value < 0 else exact
-    return math.cbrt(as_float(value))
+def cube_root(budget: Budget, value: Any) -> Number:
+    below_zero = sign(value) < 0
+    size = -value if below_zero else value
+    exact = None if is_ball(size) else exact_root(size, 3)
+    root = ball(size).root(3) if exact is None else exact
+    return -root if below_zero else root
 
 
-def logarithm(budget: Budget, value: Number, base: Number | None = None) -> Number:
+def logarithm(budget: Budget, value: Any, base: Any = None) -> Any:
     if base is None:
         return natural_logarithm(value)
     above, below = natural_logarithm(value), natural_logarithm(base)
-    if below == 0:
+    if is_zero(below):
         raise UndefinedError("there is no logarithm to the base 1")
-    near = as_float(above) / as_float(below)
-    if isinstance(base, int) and not isinstance(value, float) and base > 1:
-        exponent = round(near)
-        if abs(near - exponent) < 1e-9 and Fraction(base) ** exponent == value:
-            return exponent
-    return near
+    ratio: Any = divide(budget, above, below)
+    if isinstance(base, int) and not is_ball(value) and base > 1 and is_ball(ratio):
+        exponent = ratio.unique_fmpz()
+        if exponent is not None and Fraction(base) ** int(exponent) == value:
+            return int(exponent)
+    return ratio
 
 
-def rounded(budget: Budget, value: Number, places: Number = 0) -> Number:
+def rounded(budget: Budget, value: Any, places: Any = 0) -> Number:
     shift = whole(places, "the number of decimals")
     if abs(shift) > 308:
         raise TooLargeError(f"{shift} decimals: at most 308")
-    if isinstance(value, float):
-        try:
-            return round(value, shift)
-        except OverflowError:
-            raise TooLargeError("a number that is rounded beyond the largest float") from None
     unit = Fraction(10) ** shift
-    return reduced(round(value * unit) / unit)
+    return reduced(settled(value, lambda number: round(number * unit)) / unit)
+
+
+def truncated(budget: Budget, value: Any) -> int:
+    found: int = settled(value, math.trunc)
+    return found
+
+
+def constant(name: str, about: str, value: Function) -> Operation:
+    """A number that is not rational."""
+    return Operation(name, 0, 0, about, lambda budget: value(), "")
 
 
 def factorial(budget: Budget, number: Number) -> int:
@@ -200,10 +219,6 @@ def average(budget: Budget, *numbers: Number) -> Number:
     return divide(budget, total(budget, *numbers), len(numbers))
 
 
-def sign(value: Any) -> int:
-    return int(value > 0) - int(value < 0)
-
-
 def written(name: str, sign: str, binding: int, exact: Function, machine: str) -> Operation:
     """An operator between two operands."""
     return Operation(name, 2, 2, f"a {sign} b", exact, machine, sign, binding)
@@ -238,8 +253,7 @@ TABLE = (
     compared("unequal", "!=", operator.ne),
     Operation("sqrt", 1, 1, "square root", square_root, "square_root(given)"),
     Operation("cbrt", 1, 1, "cube root, of negative numbers too", cube_root, "root(given, 3)"),
-    Operation("exp", 1, 1, "e to the power of a",
-              of_float(lambda value: kept(math.exp(value)), 1), "exact_at_zero(given, 1)"),
+    Operation("exp", 1, 1, "e to the power of a", of_method("exp", 1), "exact_at_zero(given, 1)"),
     Operation("ln", 1, 1, "natural logarithm", logarithm, "natural_logarithm(given)"),
     Operation("log", 1, 2, "natural logarithm, or that to the base b", logarithm,
               "if (operands == 1) natural_logarithm(given); else logarithm(given, given + 1)"),
@@ -247,31 +261,32 @@ TABLE = (
               lambda budget, value: logarithm(budget, value, 2), "logarithm_to(given, 2)"),
     Operation("log10", 1, 1, "logarithm to the base 10",
               lambda budget, value: logarithm(budget, value, 10), "logarithm_to(given, 10)"),
-    Operation("sin", 1, 1, "sine of an angle in radians", of_float(math.sin, 0),
+    Operation("sin", 1, 1, "sine of an angle in radians", of_method("sin", 0),
               "exact_at_zero(given, 0)"),
-    Operation("cos", 1, 1, "cosine of an angle in radians", of_float(math.cos, 1),
+    Operation("cos", 1, 1, "cosine of an angle in radians", of_method("cos", 1),
               "exact_at_zero(given, 1)"),
-    Operation("tan", 1, 1, "tangent of an angle in radians", of_float(math.tan, 0),
+    Operation("tan", 1, 1, "tangent of an angle in radians", of_method("tan", 0),
               "exact_at_zero(given, 0)"),
     Operation("asin", 1, 1, "angle of a sine",
-              of_float(math.asin, 0, "a sine is from -1 to 1"), "arc(given, 1)"),
+              of_method("asin", 0, "a sine is from -1 to 1"), "arc(given, 1)"),
     Operation("acos", 1, 1, "angle of a cosine",
-              of_float(math.acos, None, "a cosine is from -1 to 1"), "arc(given, 0)"),
-    Operation("atan", 1, 1, "angle of a tangent", of_float(math.atan, 0),
+              of_method("acos", None, "a cosine is from -1 to 1"), "arc(given, 0)"),
+    Operation("atan", 1, 1, "angle of a tangent", of_method("atan", 0),
               "exact_at_zero(given, 0)"),
-    Operation("degrees", 1, 1, "radians in degrees", of_float(math.degrees, 0),
+    Operation("degrees", 1, 1, "radians in degrees", of_ball(lambda value: value * 180 / pi(), 0),
               "exact_at_zero(given, 0)"),
-    Operation("radians", 1, 1, "degrees in radians",
-              of_float(lambda value: kept(math.radians(value), value), 0),
+    Operation("radians", 1, 1, "degrees in radians", of_ball(lambda value: value * pi() / 180, 0),
               "exact_at_zero(given, 0)"),
     Operation("abs", 1, 1, "without its sign", lambda budget, value: abs(value),
               "given->above.negative = 0"),
-    Operation("sign", 1, 1, "-1, 0 or 1", to_whole(sign), "sign(given)"),
-    Operation("floor", 1, 1, "the next whole number downwards", to_whole(math.floor),
+    Operation("sign", 1, 1, "-1, 0 or 1", lambda budget, value: sign(value), "sign(given)"),
+    Operation("floor", 1, 1, "the next whole number downwards",
+              lambda budget, value: floor(value),
               "round_down(given)"),
-    Operation("ceil", 1, 1, "the next whole number upwards", to_whole(math.ceil),
+    Operation("ceil", 1, 1, "the next whole number upwards",
+              lambda budget, value: -floor(-value),
               "round_up(given)"),
-    Operation("trunc", 1, 1, "the next whole number towards 0", to_whole(math.trunc),
+    Operation("trunc", 1, 1, "the next whole number towards 0", truncated,
               "if (is_negative(given)) round_up(given); else round_down(given)"),
     Operation("round", 1, 2, "to whole numbers or b decimals; halves to the even neighbour",
               rounded, "round_half_even(given, operands)"),
@@ -282,12 +297,15 @@ TABLE = (
               "greatest_common_divisor(given, operands)"),
     Operation("lcm", 1, MANY, "least common multiple", common_multiple,
               "least_common_multiple(given, operands)"),
-    Operation("min", 1, MANY, "the least of them", one_of(min), "extreme(given, operands, -1)"),
-    Operation("max", 1, MANY, "the greatest of them", one_of(max), "extreme(given, operands, 1)"),
+    Operation("min", 1, MANY, "the least of them", extreme(-1), "extreme(given, operands, -1)"),
+    Operation("max", 1, MANY, "the greatest of them", extreme(1), "extreme(given, operands, 1)"),
     Operation("sum", 1, MANY, "all of them added up", total, "total(given, operands)"),
     Operation("mean", 1, MANY, "their sum divided by their number", average,
               "total(given, operands); if (status == FINE) divided_by(given, operands)",
               names=("avg", "average")),
+    constant("pi", "half the way around a circle, for a radius of 1", pi),
+    constant("tau", "all the way around it", lambda: 2 * pi()),
+    constant("e", "the base of natural logarithms", lambda: ball(1).exp()),
 )  # fmt: skip
 
 OPERATIONS = {operation.name: operation for operation in TABLE}
@@ -296,8 +314,10 @@ OPERATORS = {each.sign: each for each in TABLE if each.sign and each.least == 2}
 """What is written between two operands."""
 
 FUNCTIONS = {
-    name: each for each in TABLE for name in ((each.name,) if not each.binding else ()) + each.names
+    name: each
+    for each in TABLE
+    for name in ((each.name,) if each.most and not each.binding else ()) + each.names
 }
 """What is called by a name."""
 
-CONSTANTS: dict[str, Rational | float] = {"pi": math.pi, "tau": math.tau, "e": math.e}
+CONSTANTS = {each.name: each for each in TABLE if not each.most}

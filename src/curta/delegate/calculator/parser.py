@@ -227,7 +227,7 @@ class Parser:
     def named(self, name: str) -> None:
         """A constant or a function."""
         if name in CONSTANTS:
-            self.steps.append(CONSTANTS[name])
+            self.steps.append(Apply(CONSTANTS[name], 0))
             self.expects = Parser.operator
         elif name in FUNCTIONS:
             self.expects = Parser.opening

@@ -5,7 +5,8 @@ from __future__ import annotations
 from decimal import ROUND_DOWN, Context, Decimal, Inexact
 
 from curta.delegate.calculator.budget import Budget
-from curta.delegate.calculator.exact import Value
+from curta.delegate.calculator.exact import Rational
+from curta.delegate.calculator.reals import Near
 
 DIGITS = 6
 """Behind the point, or significant ones of small numbers, where a result is rounded."""
@@ -17,7 +18,7 @@ AROUND = 8
 """Characters that an exponent, a point and a sign take at most."""
 
 
-def printed(value: Value, budget: Budget) -> tuple[str, bool]:
+def printed(value: Rational | bool, budget: Budget) -> tuple[str, bool]:
     """The text, and whether it says exactly what the value is."""
     if isinstance(value, bool):
         return ("true" if value else "false"), True
@@ -25,7 +26,7 @@ def printed(value: Value, budget: Budget) -> tuple[str, bool]:
     if is_whole and len(text := str(value)) <= most:
         return text, True
     above, below = map(Decimal, value.as_integer_ratio())
-    if isinstance(value, float):
+    if isinstance(value, Near):
         return approximate(above, below)[0], False
     quotient, is_exact = divided(above, below, most)
     if is_exact and len(text := f"{quotient:f}") <= most:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from curta.delegate.calculator.exact import Number
+from curta.delegate.calculator.exact import Rational
 from curta.delegate.calculator.operations import Operation
 
 
@@ -15,8 +15,8 @@ class Apply(NamedTuple):
     operands: int
 
 
-Step = Number | Apply
-"""A number is put on the stack. A constant such as pi is a float, and not exact."""
+Step = Rational | Apply
+"""A number is put on the stack; a constant such as pi is an operation of nothing."""
 
 
 class Program(NamedTuple):

@@ -1,20 +1,25 @@
 """Who computes: one interface, two ways.
 
-exact    rationals; the definition
+exact    rationals, and balls around what is not rational; the definition
 machine  a calculator program that the transformer executes; rationals only
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any, Protocol
 
 from curta.delegate.calculator.budget import Budget
-from curta.delegate.calculator.exact import Value, check
+from curta.delegate.calculator.exact import Rational, Value, check
+from curta.delegate.calculator.printing import approximate
 from curta.delegate.calculator.program import Apply, Program
+from curta.delegate.calculator.reals import decided, is_ball, near
 from curta.errors import CalculatorError, TooLargeError
 
-Outcome = Value | CalculatorError
+Outcome = Rational | bool | CalculatorError
 
 NAMES = ("exact", "machine")
 
@@ -42,7 +47,7 @@ class Exact:
 
     def outcome(self, program: Program) -> Outcome:
         try:
-            return value_of(program, self.budget)
+            return decided(lambda: answer(program, self.budget))
         except CalculatorError as error:
             return error
         except ArithmeticError as error:  # no bound foresaw it: still nothing but an error of ours
@@ -61,16 +66,31 @@ def value_of(program: Program, budget: Budget) -> Value:
                 right = stack.pop()
                 value = operation.exact(budget, stack.pop(), right)
             else:
-                operands = stack[-count:]
-                del stack[-count:]
+                rest = len(stack) - count
+                operands = stack[rest:]
+                del stack[rest:]
                 value = operation.exact(budget, *operands)
         else:
-            value = step  # type: ignore[assignment]
+            value = step
         if type(value) is not int or value.bit_length() > most:
             check(value, budget)
         stack.append(value)
     (result,) = stack
-    return result  # type: ignore[no-any-return]
+    return result
+
+
+def answer(program: Program, budget: Budget) -> Rational | bool:
+    """Its value, or one that is printed like it and has its float."""
+    value = value_of(program, budget)
+    return near(value, shown) if is_ball(value) else value
+
+
+def shown(value: Fraction) -> tuple[float, str]:
+    """What is told of a number that is not rational."""
+    with suppress(OverflowError):
+        if number := float(value):
+            return number, approximate(*map(Decimal, value.as_integer_ratio()))[0]
+    raise TooLargeError("a result that is not rational, and no float is near it")
 
 
 def backend(name: str, budget: Budget) -> Backend:

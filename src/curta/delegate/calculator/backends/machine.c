@@ -159,12 +159,13 @@ static void logarithm(Rational *a, const Rational *base) {
     if (is_zero(base) || is_negative(base)) return fail(UNDEFINED);
     if (is_whole(base) && is_one(&base->above)) return fail(UNDEFINED);
     int inverse = is_one(&a->above) && !is_whole(a), exponent = -1;
+    int of_one = is_one(&a->above) && is_whole(a);
     if (is_whole(base) && (inverse || is_whole(a))) {
         exponent = exponent_of(inverse ? &a->below : &a->above, &base->above);
     }
     set_rational(a, exponent < 0 ? 0 : exponent);
     if (inverse) negate(&a->above);
-    a->inexact = exponent < 0;
+    a->inexact = exponent < 0 && !of_one;
 }
 
 static void logarithm_to(Rational *given, uint32_t number) {

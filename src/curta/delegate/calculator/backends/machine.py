@@ -130,12 +130,13 @@ def source() -> str:
 
 def table() -> str:
     """A function for each operation, and their names."""
+    computed = [each for each in TABLE if each.machine]
     functions = (
         f"static void of_{each.name}(Rational *given, int operands) {{ (void)operands; "
         f"{each.machine}; }}\n"
-        for each in TABLE
+        for each in computed
     )
-    rows = ", ".join(f'{{"{each.name}", of_{each.name}}}' for each in TABLE)
+    rows = ", ".join(f'{{"{each.name}", of_{each.name}}}' for each in computed)
     row = "struct { const char *name; void (*apply)(Rational *given, int operands); }"
     return f"{''.join(functions)}static const {row} OPERATIONS[] = {{{rows}}};"
 
@@ -165,9 +166,7 @@ def words(program: Program) -> Iterable[str]:
 def step_word(step: Step) -> str:
     """One step."""
     if isinstance(step, Apply):
-        return f":{step.operation.name}/{step.operands}"
-    if isinstance(step, float):
-        return "?"
+        return f":{step.operation.name}/{step.operands}" if step.operation.machine else "?"
     above, below = step.numerator, step.denominator
     if max(above.bit_length(), below.bit_length()) > MOST_BITS:
         return "!"
