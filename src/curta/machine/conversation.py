@@ -367,7 +367,7 @@ class Conversation:
                 self.host.on_tokens(ids)
             keep = self._tail_length
             whole = len(ids) >= keep
-            self._tail = ids[-keep:] if whole else np.concatenate([self._tail[-keep:], ids])
+            self._tail = ids[-keep:].copy() if whole else np.concatenate([self._tail[-keep:], ids])
         return ids
 
     def _keep(self, ids: Ids) -> None:
@@ -394,8 +394,18 @@ class Conversation:
             self.host.on_opening(opening)
         self.chapters.append(Chapter(self._tokens, len(opening)))
         self._opened += len(opening)
-        self._keep(opening)
+        self._tokens += len(opening)
+        if self.limits.keep_trace:
+            self.trace.append(self._share_records(opening))
         self._due = self._pays(len(opening))
+
+    def _share_records(self, opening: Ids) -> Ids:
+        """The program is in memory once, however many conversations begin with it; the rest."""
+        records = self.program.records
+        if not np.array_equal(opening[: len(records)], records):  # a baked one is not said
+            return opening
+        self.trace.share(records)
+        return opening[len(records) :]
 
     def _pays(self, opening: int) -> int:
         """How long a chapter should be; by default so long that an opening is next to nothing."""

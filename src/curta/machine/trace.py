@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from typing import overload
 
@@ -18,33 +19,50 @@ class Trace(Sequence[str]):
 
     def __init__(self, tokens: Sequence[str] = TOKENS) -> None:
         self._tokens = tokens
-        self._blocks: list[Ids] = []
-        self._filled = BLOCK
+        self._parts: list[Ids] = []
+        self._ends = [0]
+        """How many tokens there are up to the end of each part."""
+        self._block = np.zeros(0, dtype=np.int32)
+        """What the last part is the beginning of."""
+        self._own = 0
 
     def append(self, ids: Ids) -> None:
         """Keep what was said; blocks are filled one after another, so nothing is ever moved."""
         while len(ids):
-            if self._filled == BLOCK:
-                self._blocks.append(np.empty(BLOCK, dtype=np.int32))
-                self._filled = 0
-            taken = min(len(ids), BLOCK - self._filled)
-            self._blocks[-1][self._filled : self._filled + taken] = ids[:taken]
-            self._filled += taken
+            filled = len(self._parts[-1]) if len(self._block) else 0
+            if filled == len(self._block):
+                self._block = np.empty(BLOCK, dtype=np.int32)
+                self._own += self._block.nbytes
+                filled = 0
+            taken = min(len(ids), BLOCK - filled)
+            self._block[filled : filled + taken] = ids[:taken]
+            if filled:
+                self._parts.pop()
+                self._ends.pop()
+            self._add(self._block[: filled + taken])
             ids = ids[taken:]
+
+    def share(self, ids: Ids) -> None:
+        """Keep what somebody else keeps, too, and never changes."""
+        self._block = self._block[:0]
+        self._add(ids)
+
+    def _add(self, part: Ids) -> None:
+        self._parts.append(part)
+        self._ends.append(self._ends[-1] + len(part))
 
     @property
     def ids(self) -> Ids:
         """A copy, as one array."""
-        if not self._blocks:
-            return np.zeros(0, dtype=np.int32)
-        return np.concatenate([*self._blocks[:-1], self._blocks[-1][: self._filled]])
+        return np.concatenate([*self._parts, np.zeros(0, dtype=np.int32)])
 
     @property
     def memory_bytes(self) -> int:
-        return sum(block.nbytes for block in self._blocks)
+        """Without what is shared."""
+        return self._own
 
     def __len__(self) -> int:
-        return len(self._blocks) * BLOCK - (BLOCK - self._filled)
+        return self._ends[-1]
 
     @overload
     def __getitem__(self, place: int) -> str: ...
@@ -56,12 +74,12 @@ class Trace(Sequence[str]):
         at = place + len(self) if place < 0 else place
         if not 0 <= at < len(self):
             raise IndexError(f"token {place}: the trace has {len(self)}")
-        return self._tokens[int(self._blocks[at // BLOCK][at % BLOCK])]
+        part = bisect_right(self._ends, at) - 1
+        return self._tokens[int(self._parts[part][at - self._ends[part]])]
 
     def __iter__(self) -> Iterator[str]:
-        for number, block in enumerate(self._blocks):
-            last = number == len(self._blocks) - 1
-            for token in block[: self._filled if last else BLOCK].tolist():
+        for part in self._parts:
+            for token in part.tolist():
                 yield self._tokens[token]
 
     def __repr__(self) -> str:
