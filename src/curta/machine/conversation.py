@@ -206,8 +206,7 @@ class Conversation:
         if self.host.on_start is not None:
             self.host.on_start(self)
         segments = tuple(segments)
-        for segment in (*self.program.segments, *segments):
-            self.ledger.give(segment)
+        self.ledger.give(*self.program.segments, *segments)
         prompt = self.program.prompt(segments)
         self._open(prompt)
         self._turn(prompt)

@@ -142,9 +142,9 @@ class FastLedger:
     def _read(self, said: Ids) -> int:
         return int(self._library.curta_ledger_take(self._pointer, _at(said), len(said)))
 
-    def give(self, segment: Segment) -> None:
-        content = np.frombuffer(segment.content, np.uint8)
-        self._fill("bytes", extents_of([(segment.address, content)], np.uint8))
+    def give(self, *segments: Segment) -> None:
+        held = ((each.address, np.frombuffer(each.content, np.uint8)) for each in segments)
+        self._fill("bytes", extents_of(held, np.uint8))
 
     def fill(self, memory: Extents, registers: Extents) -> None:
         self._fill("bytes", memory)

@@ -67,7 +67,7 @@ class Ledger(Protocol):
     def take(self, said: Ids) -> None:
         """File what was said next, behind `start`."""
 
-    def give(self, segment: Segment) -> None:
+    def give(self, *segments: Segment) -> None:
         """Bytes that lie in memory."""
 
     def fill(self, memory: Extents, registers: Extents) -> None:
@@ -215,8 +215,9 @@ class PlainLedger:
         self.give(Segment(address, c.to_bytes(4, "little")[: access.size]))
         self._done(1)
 
-    def give(self, segment: Segment) -> None:
-        self.bytes.update(enumerate(segment.content, segment.address))
+    def give(self, *segments: Segment) -> None:
+        for segment in segments:
+            self.bytes.update(enumerate(segment.content, segment.address))
 
     def fill(self, memory: Extents, registers: Extents) -> None:
         for first, content in memory:

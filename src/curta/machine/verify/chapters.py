@@ -179,8 +179,7 @@ def _parts(
         restore(ledger, decode_opening(program, page.opening))
         return Parts(program, ledger, number, page.start, page.opening, length, on_part)
     host = segments(kept.beginning)
-    for segment in (*program.segments, *host):
-        ledger.give(segment)
+    ledger.give(*program.segments, *host)
     return Parts(program, ledger, number, 0, program.prompt(host), length, on_part)
 
 
