@@ -41,6 +41,8 @@ def import_transformers() -> None:
     torch = find_spec("torch")
     if torch is None or torch.origin is None:
         raise ModuleNotFoundError("No module named 'torch'", name="torch")
+    if "transformers.utils" in sys.modules:  # it has found what there is
+        return
     folder = Path(torch.origin).parent
     absent = {name: stand_in(name, folder, marks) for name, marks in STAND_INS.items()}
     absent |= {"scipy": None, "sklearn": None}

@@ -92,5 +92,8 @@ class Answering(Calculating):
             format=self.format,
             constrained=self.constrained,
         )
-        print(f"{self.model} writes {made.calling.format.name}", file=sys.stderr)
+        without = ""
+        if self.adapter is None and adapter is None and self.model in models.BUNDLED:
+            without = ", without curta's adapter, which was taught to call the calculator alone"
+        print(f"{self.model} writes {made.calling.format.name}{without}", file=sys.stderr)
         return made

@@ -45,6 +45,7 @@ from curta.machine.flags import (
     LIBRARIES,
     LIBRARY_FLAGS,
     are_plain,
+    check,
     searched,
 )
 from curta.machine.libc.archives import unpacked
@@ -122,6 +123,7 @@ def read_program(
     kinds = {kind_of(path) for path in paths}
     watcher = watcher or patient(COMPILING)
     if kinds <= {"c", "c++"}:
+        check(flags, library)
         compilation = Compilation(tuple(map(spelt, paths)), tuple(flags), library)
         return compilation.cached() or compilation.compile(watcher)
     if len(paths) > 1:

@@ -298,6 +298,19 @@ def test_flags_in_one_word() -> None:
         split_flags("'")
 
 
+@pytest.mark.parametrize("flag", ["-c", "-shared", "-ffreestanding", "-nostdlib"])
+def test_flags_by_which_there_is_no_program(folder: Path, flag: str) -> None:
+    with pytest.raises(UserError, match=f"{flag} makes no program"):
+        read_program("hello.c", ["-O1", flag])
+
+
+def test_functions_alone_need_no_library(folder: Path) -> None:
+    (folder / "add.c").write_text("int add(int a, int b) { return a + b; }\n")
+    for flag in ("-ffreestanding", "-nostdlib"):
+        module = read_program("add.c", [flag], library=True)
+        assert "add" in {entry.name for entry in decode(module).exports}
+
+
 def test_two_processes_at_once(folder: Path) -> None:
     code = "from curta.machine.toolchain import read_program; print(len(read_program('hello.c')))"
     said: list[str] = []

@@ -205,7 +205,8 @@ def checked_length(function: Function, length: int) -> int:
     """How many elements a function says that it wrote."""
     if not 0 <= length <= ROOM:
         what = f"{function.name} returned {length} as the length of its results"
-        raise ToolError(f"{what}; there is room for {ROOM:,}", "too many results")
+        brief = "no result" if length < 0 else "too many results"
+        raise ToolError(f"{what}; there is room for {ROOM:,}", brief)
     return length
 
 
