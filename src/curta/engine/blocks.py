@@ -17,6 +17,9 @@ from curta.compiler.model import Model
 from curta.engine.base import NOT_ASKED, Engine, Ids, Mask, Residuals, Session, broken_promise
 from curta.errors import RegionError
 
+LOGITS = 64
+"""Positions whose logits are computed at once."""
+
 
 @dataclass(frozen=True, slots=True)
 class Guard:
@@ -108,7 +111,7 @@ class BlockSession(Session):
 
     @abstractmethod
     def choose(self, places: npt.NDArray[np.int64]) -> Ids:
-        """The most likely tokens after some positions of the block that was taken last."""
+        """The most likely tokens after positions of the block taken last, the first of equals."""
 
     def _read(self, tokens: Ids, asked: Mask) -> Iterator[Ids]:
         for start in range(0, len(tokens), self.engine.block):
@@ -118,7 +121,8 @@ class BlockSession(Session):
                 check.look(period, stream)
             said = np.full(len(tokens[block]), NOT_ASKED, dtype=np.int32)
             places = np.flatnonzero(asked[block])
-            if len(places):
-                said[places] = self.choose(places)
+            for first in range(0, len(places), LOGITS):
+                some = places[first : first + LOGITS]
+                said[some] = self.choose(some)
             yield said[: check.kept]
             check.finish()

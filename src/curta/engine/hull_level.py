@@ -38,8 +38,6 @@ from curta.engine.hull.scan import Make
 from curta.errors import HullError
 
 Matrix = npt.NDArray[np.float64]
-LOGIT_COLUMNS = 64
-"""Positions whose logits are computed at once."""
 
 
 class HullLevel(BlockEngine):
@@ -115,12 +113,8 @@ class HullSession(BlockSession):
             yield x.T
 
     def choose(self, places: npt.NDArray[np.int64]) -> Ids:
-        """The tokens with the highest logits, the first of equals."""
-        said = [
-            (self.engine.unembedding @ self.stream[:, some]).argmax(axis=0)
-            for some in np.split(places, range(LOGIT_COLUMNS, len(places), LOGIT_COLUMNS))
-        ]
-        return np.concatenate(said).astype(np.int32)
+        logits = self.engine.unembedding @ self.stream[:, places]
+        return logits.argmax(axis=0).astype(np.int32)
 
     def embed(self, tokens: Ids) -> Matrix:
         model = self.engine.model

@@ -24,9 +24,6 @@ try:
 except ImportError as error:
     raise UserError("level 'plain' needs PyTorch: pip install 'curta[torch]'") from error
 
-LOGIT_ROWS = 64
-"""Positions whose logits are computed at once."""
-
 
 class Plain(BlockEngine):
     """Softmax attention in float64, nothing else."""
@@ -64,9 +61,8 @@ class PlainSession(BlockSession):
 
     def choose(self, places: npt.NDArray[np.int64]) -> Ids:
         rows = torch.from_numpy(places).to(self.stream.device)
-        logits = map(self.engine.transformer.logits, torch.split(self.stream[rows], LOGIT_ROWS))
-        said = torch.cat([some.max(dim=-1).indices for some in logits])
-        return said.to(torch.int32).cpu().numpy()
+        logits = self.engine.transformer.logits(self.stream[rows])
+        return logits.max(dim=-1).indices.to(torch.int32).cpu().numpy()
 
 
 def use_threads(count: int) -> None:
