@@ -6,7 +6,7 @@ They know nothing of promises: these are checked on the stream, and a run that b
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -47,30 +47,22 @@ def guards_of(model: Model) -> Guards:
     return found
 
 
-class GuardCheck:
-    """Promises about consecutive positions, looked at one period after another."""
-
-    def __init__(self, guards: Guards, first: int) -> None:
-        self.guards = guards
-        self.first = first
-        self.kept: int | None = None
-        """How many positions come before the first that breaks a promise, if one does."""
-        self.error: RegionError | None = None
-
-    def look(self, period: int, stream: Residuals) -> None:
-        """The residual stream [position, slot] at one period."""
-        for guard in self.guards.get(period, ()):
+def first_broken(
+    guards: Guards, first: int, streams: Iterable[Residuals]
+) -> tuple[int | None, RegionError | None]:
+    """How many positions from the `first` on come before one that breaks a promise, and the error,
+    if there is one. Their residual stream [position, slot] is looked at one period after another.
+    """
+    kept, error = None, None
+    for period, stream in enumerate(streams):
+        for guard in guards.get(period, ()):
             values = stream[:, guard.slots] @ guard.weights
-            wrong = np.flatnonzero(((values < guard.low) | (values > guard.high))[: self.kept])
+            wrong = np.flatnonzero(((values < guard.low) | (values > guard.high))[:kept])
             if len(wrong):
-                self.kept = place = int(wrong[0])
-                found = self.first + place, f"{values[place]:.17g}", guard.low, guard.high
-                self.error = broken_promise(guard.name, *found)
-
-    def finish(self) -> None:
-        """Stop at the first position that breaks a promise."""
-        if self.error is not None:
-            raise self.error
+                kept = int(wrong[0])
+                found = first + kept, f"{values[kept]:.17g}", guard.low, guard.high
+                error = broken_promise(guard.name, *found)
+    return kept, error
 
 
 class BlockEngine(Engine):
@@ -90,11 +82,10 @@ class BlockEngine(Engine):
         """The residual stream [position, period, slot]: after the embedding, and after the
         attention and the feed-forward part of every layer.
         """
-        prompt, check = self.check_prompt(ids), GuardCheck(self.guards, 0)
-        streams = [x.copy() for x in self.session().half_layers(prompt)]
-        for period, stream in enumerate(streams):
-            check.look(period, stream)
-        check.finish()
+        streams = [x.copy() for x in self.session().half_layers(self.check_prompt(ids))]
+        _, error = first_broken(self.guards, 0, streams)
+        if error is not None:
+            raise error
         return np.stack(streams, axis=1)
 
 
@@ -116,13 +107,13 @@ class BlockSession(Session):
     def _read(self, tokens: Ids, asked: Mask) -> Iterator[Ids]:
         for start in range(0, len(tokens), self.engine.block):
             block = slice(start, start + self.engine.block)
-            check = GuardCheck(self.engine.guards, self.length)
-            for period, stream in enumerate(self.half_layers(tokens[block])):
-                check.look(period, stream)
+            streams = self.half_layers(tokens[block])
+            kept, error = first_broken(self.engine.guards, self.length, streams)
             said = np.full(len(tokens[block]), NOT_ASKED, dtype=np.int32)
             places = np.flatnonzero(asked[block])
             for first in range(0, len(places), LOGITS):
                 some = places[first : first + LOGITS]
                 said[some] = self.choose(some)
-            yield said[: check.kept]
-            check.finish()
+            yield said[:kept]
+            if error is not None:
+                raise error
