@@ -10,7 +10,6 @@ from typing import ClassVar
 import numpy as np
 
 from curta.compiler.graph import Family, Graph
-from curta.compiler.model import Model
 from curta.compiler.nodes import (
     Assume,
     Gate,
@@ -32,10 +31,6 @@ class Evaluate(Engine):
 
     level: ClassVar[str] = "evaluate"
 
-    def __init__(self, model: Model) -> None:
-        super().__init__(model)
-        self.graph = model.graph
-
     def session(self) -> EvaluateSession:
         return EvaluateSession(self)
 
@@ -43,7 +38,7 @@ class Evaluate(Engine):
 class EvaluateSession(Session):
     def __init__(self, engine: Evaluate) -> None:
         super().__init__(engine)
-        self.graph = GraphSession(engine.graph)
+        self.graph = GraphSession(engine.model.graph)
 
     def _read(self, tokens: Ids, asked: Mask) -> Iterator[Ids]:
         for token in tokens.tolist():
