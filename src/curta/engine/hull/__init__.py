@@ -16,12 +16,12 @@ With PyTorch installed there are also, for tensors and models:
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from curta.engine.hull.cache import Backend, FoundMany, HullCache, HullCache3D, TopKCache
 from curta.engine.hull.reference import Attended, AttendedMany, Found, Ties
 from curta.errors import UserError
+from curta.later import later
 
 if TYPE_CHECKING:
     from curta.engine.hull.torch_attach import Attached as Attached
@@ -44,24 +44,21 @@ __all__ = [
 ]
 
 _NEED_TORCH = {
-    "Attached": "torch_attach",
-    "attach": "torch_attach",
-    "AttentionOptions": "torch_attention",
-    "CausalAttention": "torch_attention",
-    "HullAttention": "torch_attention",
-    "hull_attention": "torch_attention",
+    "Attached": "curta.engine.hull.torch_attach",
+    "attach": "curta.engine.hull.torch_attach",
+    "AttentionOptions": "curta.engine.hull.torch_attention",
+    "CausalAttention": "curta.engine.hull.torch_attention",
+    "HullAttention": "curta.engine.hull.torch_attention",
+    "hull_attention": "curta.engine.hull.torch_attention",
 }
 
 
 def __getattr__(name: str) -> Any:
     """What needs PyTorch is imported when it is asked for."""
-    if name not in _NEED_TORCH:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     try:
-        module = import_module(f"{__name__}.{_NEED_TORCH[name]}")
+        return later(__name__, _NEED_TORCH)(name)
     except ModuleNotFoundError as error:
         raise UserError(f"{name} needs PyTorch: pip install 'curta[torch]'") from error
-    return getattr(module, name)
 
 
 def __dir__() -> list[str]:

@@ -85,11 +85,5 @@ def as_rows(array: ArrayLike, width: int, what: str) -> Floats:
     return rows
 
 
-def check_same_length(keys: Floats, **others: Floats) -> None:
-    for name, array in others.items():
-        if len(array) != len(keys):
-            raise HullError(f"{len(keys)} keys, {len(array)} {name}: expected as many of each")
-
-
 def empty_error() -> HullError:
     return HullError("the cache is empty, so no key has the highest score: insert before querying")

@@ -19,7 +19,6 @@ from curta.engine.hull.admission import (
     Floats,
     Positions,
     as_rows,
-    check_same_length,
     check_steps,
     empty_error,
 )
@@ -123,7 +122,10 @@ class Cache(ABC, Generic[Many]):
         }
         if queries is not None:
             arrays["queries"] = as_rows(queries, self.key_width * heads, "queries")
-        check_same_length(**arrays)
+        count = len(arrays["keys"])
+        for name, array in arrays.items():
+            if len(array) != count:
+                raise HullError(f"{count} keys, {len(array)} {name}: expected as many of each")
         return arrays
 
     # -- memory -------------------------------------------------------------------------------
