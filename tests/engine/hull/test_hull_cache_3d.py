@@ -150,3 +150,16 @@ def test_mistakes_are_named(backend: Backend) -> None:
     with pytest.raises(HullError, match=r"queries have shape \(1, 2\): expected \(n, 3\)"):
         cache.query_many([(1, 1)])
     assert repr(cache).startswith("HullCache3D(")
+
+
+def test_heads_that_share_their_keys(backend: Backend) -> None:
+    drawn = np.random.default_rng(1).integers(-5, 5, (200, 11))
+    keys, values, queries = drawn[:, :3], drawn[:, 3:5], drawn[:, 5:]
+    found = HullCache3D(2, backend=backend).insert_and_query_heads(
+        keys, values, queries, [[1], [0, 1]]
+    )
+    first, second = (
+        HullCache3D(2, backend=backend).insert_and_query_many(keys, values, asked).values
+        for asked in (queries[:, :3], queries[:, 3:])
+    )
+    np.testing.assert_array_equal(found, np.concatenate([first[:, [1]], second], axis=1))

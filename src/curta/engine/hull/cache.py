@@ -140,8 +140,18 @@ class Cache(ABC, Generic[Many]):
         return self.implementation.memory_bytes()
 
 
-class HardMaximumCache(Cache[FoundMany]):
-    """What the caches for 2D and 3D heads have in common."""
+class HullCache(Cache[FoundMany]):
+    """Keys in the plane, inserted one at a time; a query finds the key that scores highest.
+
+    `ties`: which value answers when several keys have exactly the highest score: that of the
+    `latest`, or the `average` of all. `backend`: `auto` is C, or Python where there is no compiler.
+
+        >>> cache = HullCache(1, backend="python")
+        >>> for j in range(4):
+        ...     cache.insert((2 * j, -j * j), (10.0 * j,))
+        >>> cache.query((2, 1))
+        (20.0,)
+    """
 
     def __init__(self, value_width: int, ties: Ties = "latest", backend: Backend = "auto") -> None:
         check_options(value_width, ties)
@@ -164,27 +174,13 @@ class HardMaximumCache(Cache[FoundMany]):
         found = self.implementation.find(query)
         return Found(found.value, found.positions[0])
 
-
-class HullCache(HardMaximumCache):
-    """Keys in the plane, inserted one at a time; a query finds the key that scores highest.
-
-    `ties`: which value answers when several keys have exactly the highest score: that of the
-    `latest`, or the `average` of all. `backend`: `auto` is C, or Python where there is no compiler.
-
-        >>> cache = HullCache(1, backend="python")
-        >>> for j in range(4):
-        ...     cache.insert((2 * j, -j * j), (10.0 * j,))
-        >>> cache.query((2, 1))
-        (20.0,)
-    """
-
     def insert_and_query_heads(
         self, keys: ArrayLike, values: ArrayLike, queries: ArrayLike, columns: Columns
     ) -> Floats:
         """n steps of several heads that share their keys, and so this cache.
 
-        Step i inserts key i, then answers the queries of all heads: [n, 2 * heads], side by side.
-        Head j reads the values columns[j] of what it finds; these, too, stand side by side.
+        Step i inserts key i, then answers the queries of all heads, side by side: [n, key width *
+        heads]. Head j reads the values columns[j] of what it finds; these, too, stand side by side.
         """
         wrong = [read for read in columns if not set(read) <= set(range(self.value_width))]
         if wrong:
@@ -193,7 +189,7 @@ class HullCache(HardMaximumCache):
         return self.implementation.steps(arrays, columns).values
 
 
-class HullCache3D(HardMaximumCache):
+class HullCache3D(HullCache):
     """The same for keys in space, (x, y, z).
 
     Not by a hull: by a forest of bounding volumes searched with exact scores (forest3d.c says why).
@@ -245,7 +241,7 @@ class TopKCache(Cache[AttendedMany]):
         return self.implementation.find(query)
 
 
-AnyCache = HardMaximumCache | TopKCache
+AnyCache = HullCache | TopKCache
 
 
 def step_together(
