@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import combinations
 
 import torch
 from torch import Tensor, nn
@@ -59,7 +60,6 @@ class Attached:
 
     def __init__(self, forwards: Sequence[HullForward]) -> None:
         self._forwards = tuple(forwards)
-        self._is_streaming = False
         for forward in forwards:
             forward.install()
 
@@ -87,9 +87,9 @@ class Attached:
         Starts with empty caches and leaves empty caches. The model is called with the new tokens
         only (and has to be told their positions, if it uses positions: `tokens` counts them).
         """
-        if self._is_streaming:
-            raise HullError("this model is streaming already: use reset() to start a new sequence")
         self._check_attached()
+        if any(forward.is_streaming for forward in self._forwards):
+            raise HullError("this model is streaming already: use reset() to start a new sequence")
         self._begin(is_streaming=True)
         try:
             yield self
@@ -122,7 +122,6 @@ class Attached:
             raise HullError("these hull caches are detached: call attach(model) again")
 
     def _begin(self, *, is_streaming: bool) -> None:
-        self._is_streaming = is_streaming
         for forward in self._forwards:
             forward.is_streaming = is_streaming
         self.reset()
@@ -150,12 +149,10 @@ class HullForward:
                 f"{self.name} is in training mode, and hull caches only infer: call model.eval(), "
                 "or detach() to train"
             )
+        attention = self.attention
         if not self.is_streaming:
-            self.attention.reset()
-        answers = self.attention.feed(query, key, value)
-        if not self.is_streaming:
-            self.attention.reset()
-        return answers
+            attention = HullAttention(attention.options, attention.scale)
+        return attention.feed(query, key, value)
 
 
 class CausalForward(HullForward):
@@ -224,11 +221,10 @@ class MultiheadForward(HullForward):
                 f"{self.name} is called without a mask: hull caches answer causal attention. Pass "
                 "attn_mask=nn.Transformer.generate_square_subsequent_mask(tokens)."
             )
-        hides = mask if mask.dtype == torch.bool else mask == -torch.inf
-        is_plain = mask.dtype == torch.bool or bool((mask[~hides] == 0).all())
-        later = torch.ones(tokens, tokens, dtype=torch.bool, device=mask.device).triu(1)
-        fits = mask.shape[-2:] == later.shape and bool((hides == later).all())
-        if not (fits and is_plain):
+        causal = nn.Transformer.generate_square_subsequent_mask(tokens, device=mask.device)
+        if mask.dtype == torch.bool:
+            causal = causal != 0
+        if mask.shape[-2:] != causal.shape or bool((mask != causal).any()):
             raise HullError(
                 f"{self.name} is called with a mask of shape {list(mask.shape)} that is not the "
                 f"causal one for {tokens} tokens: hull caches let every token see itself and all "
@@ -251,14 +247,12 @@ def _attention_modules(
     if missing:
         raise HullError(f"the model has no module {missing[0]!r}: see model.named_modules()")
     chosen = [(name or "the model", every[name]) for name in names]
-    first_names: dict[nn.Module, str] = {}
-    for name, module in chosen:
-        if module in first_names:
+    for (first, module), (second, other) in combinations(chosen, 2):
+        if module is other:
             raise HullError(
-                f"{first_names[module]} and {name} are one module: give each its own, because each "
-                "keeps the keys of its layer"
+                f"{first} and {second} are one module: give each its own, because each keeps the "
+                "keys of its layer"
             )
-        first_names[module] = name
     if not chosen:
         raise HullError(
             "the model has no attention that hull caches know: neither nn.MultiheadAttention nor "
