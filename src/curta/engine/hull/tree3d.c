@@ -130,23 +130,20 @@ static int64_t partition_spots(spot *spots, int64_t count, int axis, double pivo
     return front;
 }
 
-/* The median coordinate, by quickselect; pivots from the middle of three. */
-static double median(spot *spots, int64_t count, int axis) {
-    int64_t low = 0, high = count - 1, wanted = count / 2;
-    while (low < high) {
-        double a = spots[low].c[axis], b = spots[(low + high) / 2].c[axis], c = spots[high].c[axis];
+/* Halve spots that differ at the axis, about: returns how many there are before the median, or up to
+ * it, if none is before. Quickselect, with pivots from the middle of three. */
+static int64_t halve(spot *spots, int64_t count, int axis) {
+    int64_t low = 0, high = count, wanted = count / 2;
+    for (;;) {
+        double a = spots[low].c[axis], b = spots[(low + high) / 2].c[axis];
+        double c = spots[high - 1].c[axis];
         double pivot = a < b ? (b < c ? b : a < c ? c : a) : (a < c ? a : b < c ? c : b);
-        int64_t i = low, j = high;
-        while (i <= j) {
-            while (spots[i].c[axis] < pivot) i++;
-            while (spots[j].c[axis] > pivot) j--;
-            if (i <= j) swap_spots(&spots[i++], &spots[j--]);
-        }
-        if (wanted <= j) high = j;
-        else if (wanted >= i) low = i;
-        else break;
+        int64_t less = low + partition_spots(spots + low, high - low, axis, pivot, 0);
+        int64_t most = less + partition_spots(spots + less, high - less, axis, pivot, 1);
+        if (wanted < less) high = less;
+        else if (wanted >= most) low = most;
+        else return less > 0 ? less : most;
     }
-    return spots[wanted].c[axis];
 }
 
 /* Write a bucket to the tree; equal points become one. */
@@ -183,9 +180,7 @@ static void build_volume(tree3d *t, pool *p, spot *spots, int64_t count) {
         t->volumes[here] = v;
         return;
     }
-    double middle = median(spots, count, axis);
-    int64_t left = partition_spots(spots, count, axis, middle, 0);
-    if (left == 0) left = partition_spots(spots, count, axis, middle, 1);
+    int64_t left = halve(spots, count, axis);
     build_volume(t, p, spots, left);
     v.first = v.count = 0;
     v.right = t->volume_count;
