@@ -30,9 +30,11 @@ def compile_cached(
     from curta.compiler import compile
     from curta.compiler.compile import checked_length
     from curta.compiler.resolve import resolve
+    from curta.compiler.serialize import graph_to_json
 
     length, resolved = checked_length(max_tokens), resolve(graph)
-    key = model_key(resolved, length, arithmetic)
+    content = json.dumps([graph_to_json(resolved), length, arithmetic]).encode()
+    key = key_of(sources_digest(*COMPILER), content)
     return cached_model(key, lambda: compile(graph, length, on_pass, arithmetic), resolved)
 
 
@@ -49,36 +51,22 @@ def cached_model(key: str | None, make: Callable[[], Model], graph: Graph | None
     return model
 
 
-def model_key(graph: Graph, max_tokens: int, arithmetic: str) -> str | None:
-    """Of a resolved graph, which is all that its model is made of."""
-    from curta.compiler.serialize import graph_to_json
-
-    content = json.dumps([graph_to_json(graph), max_tokens, arithmetic]).encode()
-    return key_of(sources_digest(*COMPILER), content)
-
-
 NATIVE = Shelf("native", compressed=True)
 SOURCES = (*COMPILER, "engine/native/*.py", "engine/native/*.c", "engine/zeros.c")
 """What generates it."""
 
 
 def cached_source(model: Model, specialise: bool, generate: Callable[[], str]) -> str:
-    """The C source of a model, from the cache if it was generated before."""
-    key = source_key(model, specialise)
+    """The C source of a model, from the cache if it was generated before from the same weights."""
+    content = json.dumps([model.plan, model.certificate.as_json(), specialise]).encode()
+    tensors = [
+        f"{name} {tensor.dtype.str} {tensor.shape}".encode() + tensor.tobytes()
+        for name, tensor in sorted(model.weights.items())
+    ]
+    key = key_of(sources_digest(*SOURCES), content, *tensors)
     kept = NATIVE.read(key)
     if kept is not None:
         return kept.decode()
     source = generate()
     NATIVE.keep(key, source.encode())
     return source
-
-
-def source_key(model: Model, specialise: bool) -> str | None:
-    """Changes whenever the model or the generator does."""
-    content = json.dumps([model.plan, model.certificate.as_json(), specialise]).encode()
-    tensors = [
-        f"{name} {tensor.dtype.str} {tensor.shape}".encode() + tensor.tobytes()
-        for name, tensor in sorted(model.weights.items())
-    ]
-    made_by = sources_digest(*SOURCES)
-    return key_of(made_by, content, *tensors)
