@@ -31,6 +31,8 @@ from curta.engine.hull.reference import Ties
 from curta.errors import HullError
 
 Mode = Literal["hard", "topk"]
+Shapes = tuple[torch.Size, int, int]
+"""Those of the rows, and the widths of keys and values."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +91,7 @@ class HullAttention:
         """Forget the sequence; the next may have another batch size."""
         self.tokens = 0
         self._caches: list[AnyCache] = []
-        self._expected: tuple[torch.Size, int, int] | None = None
+        self._expected: Shapes | None = None
 
     def memory_bytes(self) -> int:
         return sum(cache.memory_bytes() for cache in self._caches)
@@ -100,23 +102,16 @@ class HullAttention:
         Token t sees all tokens fed before, and itself. Either all tokens are taken, or none and an
         error is raised.
         """
-        self._check_shapes(query, key, value)
+        shapes = self._checked_shapes(query, key, value)
         queries, keys, values = (_as_rows(tensor) for tensor in (query, key, value))
-        caches = self._caches or self._new_caches(key, value)
+        scale = 1.0 / math.sqrt(key.shape[-1]) if self.scale is None else self.scale
+        caches = self._caches or [self.options.new_cache(*shapes[1:], scale) for _ in keys]
         answers = step_together(caches, keys, values, queries)
-        self._caches = caches
-        self._expected = (key.shape[:-2], key.shape[-1], value.shape[-1])
+        self._caches, self._expected = caches, shapes
         self.tokens += key.shape[-2]
         return torch.from_numpy(answers).reshape(value.shape).to(value)
 
-    def _new_caches(self, key: Tensor, value: Tensor) -> list[AnyCache]:
-        """One for every row."""
-        widths = key.shape[-1], value.shape[-1]
-        scale = 1.0 / math.sqrt(key.shape[-1]) if self.scale is None else self.scale
-        rows = range(math.prod(key.shape[:-2]))
-        return [self.options.new_cache(*widths, scale) for _ in rows]
-
-    def _check_shapes(self, query: Tensor, key: Tensor, value: Tensor) -> None:
+    def _checked_shapes(self, query: Tensor, key: Tensor, value: Tensor) -> Shapes:
         if key.dim() < 2 or query.shape != key.shape or value.shape[:-1] != key.shape[:-1]:
             raise HullError(
                 f"{_shapes(query, key, value)}: expected [..., tokens, width], query and key alike "
@@ -136,6 +131,7 @@ class HullAttention:
             raise HullError(
                 "hull caches have no gradients: run under torch.inference_mode() or torch.no_grad()"
             )
+        return found
 
 
 def _shapes(query: Tensor, key: Tensor, value: Tensor) -> str:
