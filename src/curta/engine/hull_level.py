@@ -114,7 +114,8 @@ class HullSession(BlockSession):
 
     def choose(self, places: npt.NDArray[np.int64]) -> Ids:
         logits = self.engine.unembedding @ self.stream[:, places]
-        return logits.argmax(axis=0).astype(np.int32)
+        best: Ids = logits.argmax(axis=0).astype(np.int32)
+        return best
 
     def embed(self, tokens: Ids) -> Matrix:
         model = self.engine.model
