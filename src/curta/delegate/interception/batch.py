@@ -19,8 +19,9 @@ from torch.nn.functional import pad
 from curta.delegate.interception import caches
 from curta.delegate.interception.row import Row
 
-ROWS_OF = {"attention_mask": 0, "token_type_ids": 0, "position_ids": -2}
-"""What a pass is given that has a row for each row of the batch, and in which dimension."""
+COLUMNS = ("attention_mask", "token_type_ids", "position_ids")
+"""What a pass is given that has something for each token: the last two dimensions are rows and
+their tokens."""
 
 ONE_BY_ONE = frozenset({"falcon_mamba", "jamba", "mamba", "mamba2", "zamba"})
 """Models whose state is not the same if several tokens are appended to it at once: they begin a new
@@ -117,7 +118,7 @@ class Batch:
     def can_be_parted(self) -> bool:
         """Whether all that a pass is given is known to have rows, or none."""
         return caches.can_be_parted(self.cache) and all(
-            name in ROWS_OF and value.shape[ROWS_OF[name]] == len(self.rows)
+            name in COLUMNS and value.shape[-2] == len(self.rows)
             for name, value in self.given.items()
             if isinstance(value, torch.Tensor)
         )
@@ -128,41 +129,34 @@ class Batch:
             return self
         if not places:
             return None
-        kept = torch.tensor(places, device=self.model.device)
-        mask = self.given.get("attention_mask")
-        length = None if mask is None else int(mask[kept].sum(dim=-1).max())
-        made = self.with_cache(caches.keep(self.cache, list(places), length))
-        made.rows = [self.rows[n] for n in places]
-        for name, dimension in ROWS_OF.items():
-            if (value := made.given.get(name)) is not None:
-                value = value.index_select(dimension, kept)
-                made.given[name] = value if length is None else value[..., -length:]
-        return made
-
-    def with_cache(self, cache: Any) -> Batch:
-        """The same with another cache."""
-        made = copy.copy(self)
-        made.outputs = copy.copy(self.outputs)
-        made.outputs["cache"] = cache
-        made.given = {n: cache if n == "cache" else value for n, value in self.given.items()}
-        return made
+        return gathered([self], [self.rows[n] for n in places], list(places))
 
 
 def joined(batches: Sequence[Batch]) -> Batch:
     """All rows in one batch."""
-    first = batches[0]
     if len(batches) == 1:
-        return first
-    lengths = [int(batch.given["attention_mask"].shape[-1]) for batch in batches]
-    made = first.with_cache(caches.join([batch.cache for batch in batches], lengths))
-    for name in ROWS_OF.keys() & first.given.keys():
-        made.given[name] = torch.cat(
-            [
-                pad(batch.given[name], (max(lengths) - length, 0))
-                for batch, length in zip(batches, lengths, strict=True)
-            ]
-        )
-    made.rows = [row for batch in batches for row in batch.rows]
+        return batches[0]
+    return gathered(batches, [row for batch in batches for row in batch.rows], slice(None))
+
+
+def gathered(batches: Sequence[Batch], rows: list[Row], places: list[int] | slice) -> Batch:
+    """A batch of these rows, which are in these places of all; as long as the longest of them."""
+    made = copy.copy(batches[0])
+    columns = {
+        name: [batch.given[name][..., places, :] for batch in batches]
+        for name in COLUMNS
+        if made.given.get(name) is not None
+    }
+    masks = columns.get("attention_mask", ())
+    length = max((int(mask.sum(dim=-1).max()) for mask in masks), default=None)
+    cache = caches.gathered([batch.cache for batch in batches], places, length)
+    made.rows, made.outputs = rows, copy.copy(made.outputs)
+    made.outputs["cache"] = cache
+    made.given = made.given | {"cache": cache}
+    for name, found in columns.items():
+        if length is not None:
+            found = [pad(each, (length - each.shape[-1], 0)) for each in found]
+        made.given[name] = torch.cat(found, dim=-2)
     return made
 
 

@@ -11,9 +11,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import torch
+from torch.nn.functional import pad
 from transformers.cache_utils import DynamicCache, DynamicLayer
 
-from curta.delegate.interception.caches import can_be_joined, widened
+from curta.delegate.interception.caches import can_be_joined
+from curta.delegate.interception.pieces import common
 
 FEWEST = 64
 """Tokens that are worth a pass of their own."""
@@ -39,8 +41,7 @@ def read_once(model: Any, tokens: torch.Tensor, mask: torch.Tensor) -> Any:
 
 def alike(rows: Sequence[Sequence[int]]) -> int:
     """How many tokens all rows begin with; at least one of each is left."""
-    most = min(map(len, rows)) - 1
-    return next((at for at in range(most) if len({row[at] for row in rows}) > 1), most)
+    return min(common(*rows), min(map(len, rows)) - 1)
 
 
 def can_be_shared(cache: Any, config: Any) -> bool:
@@ -51,6 +52,5 @@ def can_be_shared(cache: Any, config: Any) -> bool:
 
 def moved(states: torch.Tensor, padding: Sequence[int]) -> torch.Tensor:
     """A row of states behind each padding, cut off where the first one ends."""
-    length = states.shape[-2]
-    kept = [states[..., : max(length - each, 0), :] for each in padding]
-    return torch.cat([widened(each, length) for each in kept])
+    shifts = [min(each, states.shape[-2]) for each in padding]
+    return torch.cat([pad(states, (0, 0, shift, -shift)) for shift in shifts])

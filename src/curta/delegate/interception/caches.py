@@ -63,80 +63,36 @@ def rope_kinds(parameters: Any) -> set[str]:
     return {str(parameters.get("rope_type", "default")), *nested}
 
 
-def join(caches: Sequence[Any], lengths: Sequence[int]) -> Any:
-    """One cache with the rows of all; `lengths` are those of the caches, padding included."""
-    joined = copy.copy(caches[0])
+def gathered(caches: Sequence[Any], rows: list[int] | slice, length: int | None) -> Any:
+    """One cache with these rows of all, one behind the other; each as long as said: widened by
+    zeros on the left, or without padding that stood there. None: they are as long as they are.
+    """
+    made = copy.copy(caches[0])
     layers = zip(*(cache.layers for cache in caches), strict=True)
-    joined.layers = [joined_layer(each, lengths) for each in layers]
-    return joined
+    made.layers = [gathered_layer(each, rows, length) for each in layers]
+    return made
 
 
-def joined_layer(layers: Sequence[Any], lengths: Sequence[int]) -> Any:
+def gathered_layer(layers: Sequence[Any], rows: list[int] | slice, length: int | None) -> Any:
     """One layer of it."""
-    joined = copy.copy(layers[0])
-    if has_keys(joined):
-        length = max(lengths)
-        kept = kept_by(joined, length)
-        joined.keys = torch.cat([widened(layer.keys, kept) for layer in layers])
-        joined.values = torch.cat([widened(layer.values, kept) for layer in layers])
-        note_length(joined, length)
-    for name in state_names(joined):
-        states = [getattr(layer, name) for layer in layers]
-        both = {
-            number: None if one is None else torch.cat([each[number] for each in states])
-            for number, one in states[0].items()
-        }
-        setattr(joined, name, both)
-    return joined
+    made = copy.copy(layers[0])
+    if isinstance(made, DynamicLayer) and made.keys is not None:
+        if length is not None and isinstance(made, DynamicSlidingWindowLayer):
+            made.cumulative_length = length
+            length = min(length, made.sliding_window - 1)
+        made.keys = torch.cat([fitted(layer.keys[rows], length) for layer in layers])
+        made.values = torch.cat([fitted(layer.values[rows], length) for layer in layers])
+    if isinstance(made, LinearAttentionLayer):
+        for name in ("conv_states", "recurrent_states"):
+            states = [getattr(layer, name) for layer in layers]
+            both = {
+                number: None if one is None else torch.cat([each[number][rows] for each in states])
+                for number, one in states[0].items()
+            }
+            setattr(made, name, both)
+    return made
 
 
-def keep(cache: Any, rows: Sequence[int], length: int | None = None) -> Any:
-    """A cache with these rows only; of this length, if padding that all have is to be cut off."""
-    kept = copy.copy(cache)
-    kept.layers = [kept_layer(layer, list(rows), length) for layer in cache.layers]
-    return kept
-
-
-def kept_layer(layer: Any, rows: list[int], length: int | None) -> Any:
-    """One layer of it."""
-    kept = copy.copy(layer)
-    if has_keys(layer):
-        begin = 0 if length is None else max(layer.keys.shape[-2] - kept_by(layer, length), 0)
-        kept.keys = layer.keys[rows, :, begin:]
-        kept.values = layer.values[rows, :, begin:]
-        if length is not None:
-            note_length(kept, length)
-    for name in state_names(layer):
-        states = getattr(layer, name).items()
-        setattr(kept, name, {n: None if each is None else each[rows] for n, each in states})
-    return kept
-
-
-def has_keys(layer: Any) -> bool:
-    """Whether it keeps keys and values."""
-    return isinstance(layer, DynamicLayer) and layer.keys is not None
-
-
-def kept_by(layer: Any, length: int) -> int:
-    """How many of so many tokens it keeps."""
-    if isinstance(layer, DynamicSlidingWindowLayer):
-        return min(length, layer.sliding_window - 1)
-    return length
-
-
-def note_length(layer: Any, length: int) -> None:
-    """Some layers count the tokens they have seen."""
-    if isinstance(layer, DynamicSlidingWindowLayer):
-        layer.cumulative_length = length
-
-
-def state_names(layer: Any) -> tuple[str, ...]:
-    """What it keeps besides, by number."""
-    if isinstance(layer, LinearAttentionLayer):
-        return ("conv_states", "recurrent_states")
-    return ()
-
-
-def widened(states: torch.Tensor, length: int) -> torch.Tensor:
-    """Zeros on the left, up to a length."""
-    return pad(states, (0, 0, length - states.shape[-2], 0))
+def fitted(states: torch.Tensor, length: int | None) -> torch.Tensor:
+    """So long, by zeros on the left or by what is cut off there."""
+    return states if length is None else pad(states, (0, 0, length - states.shape[-2], 0))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property, lru_cache
+from itertools import takewhile
 from typing import Any
 
 from curta.errors import TokenError
@@ -107,3 +109,8 @@ class Fragments:
         said = TokenText(self.tokenizer)
         told = said.decode(ahead)
         return said.decode(ahead + tokens)[len(told) :] == text and bool(tokens)
+
+
+def common(*rows: Sequence[Any]) -> int:
+    """How many characters, or tokens, all of them begin with."""
+    return sum(1 for _ in takewhile(lambda each: len(set(each)) == 1, zip(*rows, strict=False)))

@@ -16,6 +16,7 @@ from typing import Any
 from curta.delegate.interception.bodies import DECODER, Body, Json, NameAndJson, Pairs
 from curta.delegate.interception.calls import Call, Outcome
 from curta.delegate.interception.formats import Marker, Message, templated
+from curta.delegate.interception.pieces import common
 from curta.delegate.tools.tool import Tool
 from curta.errors import ToolError
 
@@ -225,9 +226,3 @@ def decoded(text: str, at: int) -> tuple[Any, int] | None:
         return DECODER.raw_decode(text, at) if at >= 0 else None
     except (ValueError, RecursionError):
         return None
-
-
-def common(one: str, other: str) -> int:
-    """How many characters two texts begin with alike."""
-    pairs = zip(one, other, strict=False)
-    return next((n for n, (a, b) in enumerate(pairs) if a != b), min(len(one), len(other)))

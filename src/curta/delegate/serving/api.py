@@ -47,8 +47,8 @@ from curta.delegate.interception.constraint import problem_of
 from curta.delegate.interception.equations import Equations
 from curta.delegate.interception.formats import Inline
 from curta.delegate.interception.generator import CalcGenerator
+from curta.delegate.interception.pieces import common
 from curta.delegate.interception.row import Calling
-from curta.delegate.interception.template import common
 from curta.delegate.serving.engine import Engine
 from curta.delegate.serving.metrics import Metrics
 from curta.delegate.serving.parameters import ChatWished, Wish, decoded, read
@@ -207,9 +207,8 @@ def calls_of(generator: CalcGenerator, asked: Wish) -> tuple[Calling | None, str
         ) from error
     if must_call is None:
         return calling, ""
-    possible = [openings[must_call]] if must_call else openings.values()
-    first, last = min(possible), max(possible)
-    return calling, first[: common(first, last)]
+    possible = [openings[must_call]] if must_call else list(openings.values())
+    return calling, possible[0][: common(*possible)]
 
 
 def shape_of(generator: CalcGenerator, schema: Mapping[str, Any]) -> str:
