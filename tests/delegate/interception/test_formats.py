@@ -21,8 +21,9 @@ from curta.delegate.interception.bodies import value_of
 from curta.delegate.interception.calls import Call, Outcome, answered
 from curta.delegate.interception.constraint import Constraint
 from curta.delegate.interception.events import CallResult, CallStarted, CallWritten, Event, shown
-from curta.delegate.interception.formats import Inline, Marker, Prompted
+from curta.delegate.interception.formats import Inline, Prompted
 from curta.delegate.interception.generator import CalcGenerator, joined
+from curta.delegate.interception.scanner import Marker
 from curta.delegate.interception.template import Own, own_format
 from curta.delegate.tools import Answer
 from curta.delegate.tools.calculator import CalculatorTool

@@ -72,7 +72,7 @@ def test_no_character_is_lost(text: str) -> None:
 def test_text_is_held_only_while_it_could_open_a_call(text: str) -> None:
     scanner = Scanner(MARKERS, PROTOCOL.longest)
     scanner.feed(text.replace(PROTOCOL.open, ""))
-    if not scanner.inside:
+    if scanner.marker is None:
         assert PROTOCOL.open.startswith(scanner.held)
 
 

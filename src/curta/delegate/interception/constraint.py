@@ -18,8 +18,9 @@ from torch.nn.functional import pad
 
 from curta.delegate.calculator.budget import Budget
 from curta.delegate.calculator.prefixes import CHARACTERS, State, begin
-from curta.delegate.interception.formats import Format, Marker
+from curta.delegate.interception.formats import Format
 from curta.delegate.interception.pieces import INCOMPLETE, Fragments, TokenText
+from curta.delegate.interception.scanner import Marker
 
 
 @dataclass(slots=True)

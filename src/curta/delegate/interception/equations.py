@@ -21,8 +21,8 @@ from curta.delegate.calculations import (
 )
 from curta.delegate.interception.calls import CALCULATE, Outcome
 from curta.delegate.interception.events import TextDelta
-from curta.delegate.interception.formats import Inline, Marker
-from curta.delegate.interception.scanner import Closed, Found
+from curta.delegate.interception.formats import Inline
+from curta.delegate.interception.scanner import Closed, Found, Marker, Scanner
 from curta.delegate.tools.tool import Tool
 from curta.errors import CalculatorError, UserError
 
@@ -50,6 +50,9 @@ class Equations(Inline):
     def markers(self) -> tuple[Marker, ...]:
         return (EQUALS,)
 
+    def scanner(self) -> EquationScanner:
+        return EquationScanner(self.protocol.most_calls)
+
     def with_tools(self, tools: Sequence[Tool]) -> Equations:
         if other := next((tool.name for tool in tools if tool.name != CALCULATE), None):
             raise UserError(f"--format equations: {other} is not called by an equals sign; use own")
@@ -62,17 +65,13 @@ class Equations(Inline):
         return "".join(f" {each.answer.text}" for each in outcomes if each.answer is not None)
 
 
-class EquationScanner:
+class EquationScanner(Scanner):
     """Looks for equals signs behind calculations. Nothing is ever held back, as no call is begun
     before it is complete.
     """
 
-    held = ""
-    marker: Marker | None = None
-
     def __init__(self, most_calls: int = 64) -> None:
-        self.most_calls = most_calls
-        self.calls = 0
+        super().__init__((), most_calls=most_calls)
         self.line = ""
         """What has been written of a line."""
 
@@ -98,10 +97,6 @@ class EquationScanner:
     def turn(self) -> list[Found]:
         """Nothing waits for a turn's end."""
         self.line = ""
-        return []
-
-    def finish(self) -> list[Found]:
-        """Nor for that of the text."""
         return []
 
 

@@ -18,6 +18,7 @@ from typing import Protocol as Interface
 
 from curta.delegate.interception.calls import CALCULATE, Call, Outcome
 from curta.delegate.interception.protocol import Protocol
+from curta.delegate.interception.scanner import Marker, Scanner
 from curta.delegate.tools.tool import Tool
 from curta.errors import ToolError, UserError
 
@@ -26,28 +27,12 @@ WHAT = "calc"
 """What the usual marker has where markers of other tools have their names."""
 
 
-@dataclass(frozen=True, slots=True)
-class Marker:
-    """How a call is found in text.
-
-    close:    None where it ends with the turn
-    at_start: it opens nothing unless it is the first text of a turn
-    one_line: the end of a line ends it, too: it is text then
-    """
-
-    open: str
-    close: str | None
-    at_start: bool = False
-    one_line: bool = True
-
-
 class Format(Interface):
     """One way to call.
 
-    name:       in words, for users
-    longest:    characters between the markers; a call that is longer is text
-    most_calls: in one answer; what looks like a call after so many is text
-    at_once:    an answer is put behind the call itself; otherwise behind the turn
+    name:    in words, for users
+    longest: characters between the markers; a call that is longer is text
+    at_once: an answer is put behind the call itself; otherwise behind the turn
     """
 
     @property
@@ -57,14 +42,14 @@ class Format(Interface):
     def longest(self) -> int: ...
 
     @property
-    def most_calls(self) -> int: ...
-
-    @property
     def at_once(self) -> bool: ...
 
     @property
     def markers(self) -> tuple[Marker, ...]:
         """What opens calls."""
+
+    def scanner(self) -> Scanner:
+        """What finds calls in a text that begins."""
 
     def with_tools(self, tools: Sequence[Tool]) -> Format:
         """The same with these tools."""
@@ -107,9 +92,8 @@ class Inline:
     def longest(self) -> int:
         return self.protocol.longest
 
-    @property
-    def most_calls(self) -> int:
-        return self.protocol.most_calls
+    def scanner(self) -> Scanner:
+        return Scanner(self.markers, self.longest, self.protocol.most_calls)
 
     def with_tools(self, tools: Sequence[Tool]) -> Inline:
         return replace(self, tools=tuple(tools))

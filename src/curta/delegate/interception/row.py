@@ -12,7 +12,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from curta.delegate.interception.calls import Call, Outcome, answered
-from curta.delegate.interception.equations import Equations, EquationScanner
 from curta.delegate.interception.events import (
     CallRejected,
     CallResult,
@@ -22,7 +21,7 @@ from curta.delegate.interception.events import (
 )
 from curta.delegate.interception.formats import Format
 from curta.delegate.interception.pieces import Fragments, TokenText
-from curta.delegate.interception.scanner import Closed, Found, Scanner
+from curta.delegate.interception.scanner import Closed, Found
 from curta.delegate.tools.tool import Tool
 from curta.errors import TokenError
 
@@ -65,7 +64,7 @@ class Row:
         self.calling = calling
         self.tell = tell
         self.said = TokenText(tokenizer)
-        self.scanner = scanner_of(calling.format)
+        self.scanner = calling.format.scanner()
         self.text = ""
         """What the model has written in this turn, behind its last call."""
         self.stated = ""
@@ -298,13 +297,6 @@ class Row:
         if isinstance(found, Closed):
             found = CallRejected(found.text + found.rest, found.body.strip(" "))
         self.tell(found)
-
-
-def scanner_of(format: Format) -> Scanner | EquationScanner:
-    """What looks for calls in text."""
-    if isinstance(format, Equations):
-        return EquationScanner(format.most_calls)
-    return Scanner(format.markers, format.longest, format.most_calls)
 
 
 def plain(number: str) -> str:

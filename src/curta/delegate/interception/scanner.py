@@ -11,7 +11,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from curta.delegate.interception.events import CallRejected, CallStarted, TextDelta
-from curta.delegate.interception.formats import Marker
+
+
+@dataclass(frozen=True, slots=True)
+class Marker:
+    """How a call is found in text.
+
+    close:    None where it ends with the turn
+    at_start: it opens nothing unless it is the first text of a turn
+    one_line: the end of a line ends it, too: it is text then
+    """
+
+    open: str
+    close: str | None
+    at_start: bool = False
+    one_line: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,11 +55,6 @@ class Scanner:
         self.at_start = True
         """Whether nothing but space has been written in this turn."""
 
-    @property
-    def inside(self) -> bool:
-        """Whether a call has begun and not ended."""
-        return self.marker is not None
-
     def feed(self, piece: str) -> list[Found]:
         """What is known now. A closed call is always the last: what follows is the answer."""
         found: list[Found] = []
@@ -62,7 +71,8 @@ class Scanner:
         """Text up to the next call, or its opening marker."""
         if self.calls >= self.most_calls:
             return self.released(len(self.held))
-        space = len(self.held) - len(self.held.lstrip())
+        text = self.held.lstrip()
+        space = len(self.held) - len(text)
         places = [
             (at, -len(marker.open), marker)
             for marker in self.markers
@@ -73,7 +83,7 @@ class Scanner:
             waits = (
                 beginning(marker.open, self.held)
                 for marker in self.markers
-                if not marker.at_start or (self.at_start and marker.open.startswith(self.text))
+                if not marker.at_start or (self.at_start and marker.open.startswith(text))
             )
             return self.released(len(self.held) - max(waits, default=0))
         at, _, marker = min(places, key=lambda place: place[:2])
@@ -84,11 +94,6 @@ class Scanner:
         self.held = self.held[len(marker.open) :]
         self.at_start = False
         return CallStarted(marker.open)
-
-    @property
-    def text(self) -> str:
-        """What is held, without the space in front."""
-        return self.held.lstrip()
 
     def in_call(self, marker: Marker) -> Found | None:
         """The whole call, or that it is none."""
@@ -134,7 +139,7 @@ class Scanner:
 
     def finish(self) -> list[Found]:
         """There is no more to come: what is still held is text."""
-        if self.inside:
+        if self.marker is not None:
             return [self.abandoned(len(self.held))]
         step = self.released(len(self.held))
         return [] if step is None else [step]

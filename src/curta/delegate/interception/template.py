@@ -15,8 +15,9 @@ from typing import Any
 
 from curta.delegate.interception.bodies import DECODER, Body, Json, NameAndJson, Pairs
 from curta.delegate.interception.calls import Call, Outcome
-from curta.delegate.interception.formats import Marker, Message, templated
+from curta.delegate.interception.formats import Message, templated
 from curta.delegate.interception.pieces import common
+from curta.delegate.interception.scanner import Marker, Scanner
 from curta.delegate.tools.tool import Tool
 from curta.errors import ToolError
 
@@ -47,7 +48,6 @@ class Own:
     behind_arguments: str
     tools: tuple[Tool, ...] = ()
     longest: int = 20_000
-    most_calls: int = 64
     at_once: bool = False
     lenient: bool = True
 
@@ -66,6 +66,9 @@ class Own:
         tag = Marker(PYTHON_TAG, None, one_line=False)
         tags = (tag,) if bare and PYTHON_TAG in self.tokenizer.get_vocab() else ()
         return own, *(() if bare else (forgotten,)), FENCED, *tags
+
+    def scanner(self) -> Scanner:
+        return Scanner(self.markers, self.longest)
 
     def with_tools(self, tools: Sequence[Tool]) -> Own:
         return replace(self, tools=tuple(tools))
