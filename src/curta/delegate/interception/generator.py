@@ -6,10 +6,12 @@ import queue
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import groupby
 from typing import Any
 
 import torch
+from torch.nn.utils.rnn import pad_sequence
 
 from curta.delegate.calculator import Budget, Calculator
 from curta.delegate.given_up import GIVEN_UP
@@ -252,16 +254,14 @@ class CalcGenerator:
             raise UserError("one prompt where a list of prompts is wanted: put it in brackets")
         if self.tokenizer.pad_token_id is None:
             self.tokenizer.pad_token = self.tokenizer.eos_token
-        rows = [self.encoded(prompt, format) for prompt in prompts]
-        if not all(rows):
+        device = self.model.device
+        rows = [torch.tensor(self.encoded(each, format), device=device) for each in prompts]
+        if not all(map(len, rows)):
             raise UserError("an empty prompt: there is no token to begin with")
-        longest = max(map(len, rows))
-        padding, device = self.tokenizer.pad_token_id or 0, self.model.device
-        padded = [[padding] * (longest - len(row)) + row for row in rows]
-        mask = [[0] * (longest - len(row)) + [1] * len(row) for row in rows]
+        padded = partial(pad_sequence, batch_first=True, padding_side="left")
         return {
-            "input_ids": torch.tensor(padded, device=device),
-            "attention_mask": torch.tensor(mask, device=device),
+            "input_ids": padded(rows, padding_value=self.tokenizer.pad_token_id or 0),
+            "attention_mask": padded([torch.ones_like(row) for row in rows]),
         }
 
     def encoded(self, prompt: Prompt, format: Format | None = None) -> list[int]:

@@ -242,43 +242,34 @@ class Engine:
                 count = 1
             room -= count * rows
             self.metrics.tokens.labels(kind="prompt").inc(count * rows)
-            after = self.stepped(batch, count)
-            done, unread = (None, None) if after is None else self.parted(after)
-            ready.append(done)
-            self.starting.extendleft([] if unread is None else [unread])
+            ready.append(self.stepped(batch, count))
         if ready:
             self.join([self.batch, *ready])
 
-    def parted(self, batch: Batch) -> tuple[Batch | None, Batch | None]:
-        """The rows whose prompts are read, and the others."""
-        rows = writings_of(batch)
-        done = [n for n, writing in enumerate(rows) if writing.is_read]
-        unread = [n for n, writing in enumerate(rows) if not writing.is_read]
-        with self.guarding(rows):
-            return batch.part(done), batch.part(unread)
-        return None, None
-
     def join(self, batches: Sequence[Batch | None]) -> None:
-        """Go on with the rows of all; those that wait for tools step aside."""
+        """Go on with the rows of all."""
         there = [batch for batch in batches if batch is not None]
-        rows = [each for batch in there for each in writings_of(batch)]
         self.batch = None
-        with self.guarding(rows):
-            together = joined(there) if there else None
-            if together is not None and any(each.tools for each in rows):
-                at_work = [n for n, each in enumerate(rows) if each.tools]
-                parts = [together.part([n]) for n in at_work]
-                self.parked.extend(each for each in parts if each is not None)
-                together = together.part([n for n in range(len(rows)) if n not in at_work])
-            self.batch = together
+        with self.guarding([each for batch in there for each in writings_of(batch)]):
+            self.batch = joined(there) if there else None
 
     def stepped(self, batch: Batch, count: int | None = None) -> Batch | None:
-        """The rows that go on, so many tokens further."""
+        """The rows that are written, so many tokens further; others step aside: those whose
+        prompts are not read yet, and those that wait for tools.
+        """
         for writing in writings_of(batch):
             writing.check()
         with self.guarding(writings_of(batch)):
             left = batch.going_on()
-            return None if left is None else left.step(self, count)
+            after = None if left is None else left.step(self, count)
+            if after is None:
+                return None
+            rows = writings_of(after)
+            unread = [n for n, each in enumerate(rows) if not each.is_read]
+            at_work = [n for n, each in enumerate(rows) if each.tools]
+            self.starting.extendleft(filter(None, [after.part(unread)]))
+            self.parked.extend(filter(None, [after.part([n]) for n in at_work]))
+            return after.part([n for n in range(len(rows)) if n not in unread + at_work])
         return None
 
     def all_tokens(self, batch: Batch, fed: torch.Tensor) -> torch.Tensor:
