@@ -26,7 +26,8 @@ from curta.delegate.interception.protocol import FormatName
 from curta.delegate.options import SMOLLM2
 from curta.delegate.serving.engine import Engine
 from curta.delegate.serving.limits import Limits
-from curta.delegate.serving.writing import Failed, Finished, Told, Wanted
+from curta.delegate.serving.refusals import RefusedError
+from curta.delegate.serving.writing import Finished, Told, Wanted
 from report import print_machine, print_table, spread
 
 PROMPTS = (
@@ -166,7 +167,7 @@ def gain_of_streams(generator: CalcGenerator, rounds: int, tokens: int) -> None:
         over = [threading.Event() for _ in wanted]
 
         def hear(event: threading.Event, told: Told) -> None:
-            if isinstance(told, Finished | Failed):
+            if isinstance(told, Finished | RefusedError):
                 event.set()
 
         engine.submit(

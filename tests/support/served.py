@@ -18,8 +18,9 @@ from curta.delegate.interception.events import CallRejected, CallResult
 from curta.delegate.interception.generator import CalcGenerator, Output
 from curta.delegate.serving.engine import Engine
 from curta.delegate.serving.limits import Limits
+from curta.delegate.serving.refusals import RefusedError
 from curta.delegate.serving.stops import Piece
-from curta.delegate.serving.writing import Failed, Finished, Told, Wanted, Writing
+from curta.delegate.serving.writing import Finished, Told, Wanted, Writing
 from tests.support.tiny_language_models import Push, chat_tokenizer, model
 from tests.support.waiting import until
 
@@ -88,7 +89,7 @@ class Collected:
     def __init__(self) -> None:
         self.text = ""
         self.calls: list[CallResult | CallRejected] = []
-        self.end: Finished | Failed | None = None
+        self.end: Finished | RefusedError | None = None
         self.over = threading.Event()
 
     def hear(self, told: Told) -> None:

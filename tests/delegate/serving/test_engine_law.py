@@ -18,7 +18,7 @@ from curta.delegate.interception import caches
 from curta.delegate.interception.batch import Batch, joined
 from curta.delegate.serving import probing
 from curta.delegate.serving.refusals import RefusedError
-from curta.delegate.serving.writing import Failed, Finished, Wanted
+from curta.delegate.serving.writing import Finished, Wanted
 from tests.support.served import (
     PROMPTS,
     Collected,
@@ -254,8 +254,8 @@ def test_time_that_is_over() -> None:
         assert end.reason == "length"
         assert 0 < end.tokens < 400
         failed = second.wait().end
-        assert isinstance(failed, Failed)
-        assert failed.refusal.code == "time_limit"
+        assert isinstance(failed, RefusedError)
+        assert failed.code == "time_limit"
         assert made.running == 0
 
 
@@ -272,9 +272,9 @@ def test_a_prompt_that_is_still_read_when_time_is_over_is_an_error(
     with engine(time_limit=0.3, prompt_step=1) as made:
         monkeypatch.setattr(Batch, "scores", scores)
         end = submit(made, Wanted(prompt, 4))[0].wait().end
-        assert isinstance(end, Failed)
-        assert (end.refusal.status, end.refusal.code) == (503, "time_limit")
-        assert "the prompt was still being read" in str(end.refusal)
+        assert isinstance(end, RefusedError)
+        assert (end.status, end.code) == (503, "time_limit")
+        assert "the prompt was still being read" in str(end)
         assert made.running == 0
 
 
@@ -294,8 +294,8 @@ def test_what_breaks_between_two_steps_is_told(monkeypatch: pytest.MonkeyPatch) 
         made.submit([(Wanted(p, 5), to.hear) for p, to in zip((short, long), running, strict=True)])
         for collected in running:
             end = collected.wait().end
-            assert isinstance(end, Failed)
-            assert "MemoryError: no room" in str(end.refusal)
+            assert isinstance(end, RefusedError)
+            assert "MemoryError: no room" in str(end)
         monkeypatch.undo()
         assert isinstance(submit(made, Wanted(short, 5))[0].wait().end, Finished)
         assert made.running == 0
@@ -326,9 +326,9 @@ def test_what_breaks_is_told_and_the_next_one_is_served(caplog: pytest.LogCaptur
     with engine(processor=broken) as made:
         broken.breaks = True
         failed = submit(made, Wanted(prompt, 10))[0].wait().end
-        assert isinstance(failed, Failed)
-        assert "MemoryError: no room" in str(failed.refusal)
-        assert failed.refusal.status == 500
+        assert isinstance(failed, RefusedError)
+        assert "MemoryError: no room" in str(failed)
+        assert failed.status == 500
         broken.breaks = False
         assert isinstance(submit(made, Wanted(prompt, 10))[0].wait().end, Finished)
         assert made.running == 0
@@ -342,8 +342,8 @@ def test_at_the_end_everybody_is_told() -> None:
         made.stop()
         for collected in running:
             end = collected.wait().end
-            assert isinstance(end, Failed)
-            assert end.refusal.code == "shutting_down"
+            assert isinstance(end, RefusedError)
+            assert end.code == "shutting_down"
         with pytest.raises(RefusedError, match="shutting down"):
             submit(made, Wanted(prompt, 1))
 

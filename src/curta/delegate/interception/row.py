@@ -189,23 +189,28 @@ class Row:
             if cut:
                 self.said.replace_last(cut)
             return (cut or [token])[:room]
-        self.pending, self.resume = calls, partial(self.behind, token, cut, found, room)
+        self.pending = calls
+        self.resume = partial(self.behind, token, cut or [token], found.text, found.rest, room)
         return []
 
     def behind(
-        self, token: int, cut: list[int], found: Closed, room: int, outcomes: list[Outcome]
+        self, token: int, fed: list[int], text: str, rest: str, room: int, outcomes: list[Outcome]
     ) -> list[int]:
-        """The answer right behind a call, whose last token may have been cut."""
-        fed = cut or [token]
-        answer, behind, failure = self.encoded(self.calling.format.behind(outcomes))
-        if len(fed) + len(behind) > room:
-            self.closed = "full"
-            self.unanswered(outcomes, found.text + found.rest)
+        """The answer, and `fed` before it: a call's last token, or its first part without the
+        `rest`; nothing where a turn has ended, which the answer itself says.
+        """
+        if self.closed:  # somebody else has to answer others first
+            self.tell_outcomes(outcomes, "")
             return [token]
-        if cut:
-            self.said.replace_last(cut)
-        said = found.text + ("" if cut else found.rest) + answer
-        self.tell_outcomes(outcomes, said, failure)
+        answer, behind, failure = self.encoded(self.calling.format.behind(outcomes))
+        if len(fed) + len(behind) > room or not fed + behind:  # or it cannot be said
+            self.closed = "full"
+            self.unanswered(outcomes, text + rest)
+            return [token]
+        if fed and fed != [token]:
+            self.said.replace_last(fed)
+            rest = ""
+        self.tell_outcomes(outcomes, text + rest + answer, failure)
         self.said.extend(behind)
         self.scanner.answered(answer)
         self.text = ""
@@ -235,23 +240,8 @@ class Row:
             self.closed = "asking" if calls else "over"
         if not own:
             return [token]
-        self.pending, self.resume = own, partial(self.behind_turn, token, room)
+        self.pending, self.resume = own, partial(self.behind, token, [], "", "", room)
         return []
-
-    def behind_turn(self, token: int, room: int, outcomes: list[Outcome]) -> list[int]:
-        """Answers in a turn of their own, and the beginning of the model's next one."""
-        if self.closed:  # somebody else has to answer the others first
-            self.tell_outcomes(outcomes, "")
-            return [token]
-        answer, behind, failure = self.encoded(self.calling.format.behind(outcomes))
-        if failure is not None or len(behind) > room:
-            self.closed = "full"
-            self.unanswered(outcomes, "")
-            return [token]
-        self.said.extend(behind)
-        self.text = ""
-        self.tell_outcomes(outcomes, answer)
-        return behind
 
     def note(self, calls: list[Call], text: str) -> None:
         """Calls that are not answered here and now."""

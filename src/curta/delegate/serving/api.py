@@ -56,7 +56,7 @@ from curta.delegate.serving.prompts import Prompts
 from curta.delegate.serving.refusals import RefusedError
 from curta.delegate.serving.shapes import Shape, usage
 from curta.delegate.serving.stops import Piece
-from curta.delegate.serving.writing import Failed, Finished, Told, Wanted
+from curta.delegate.serving.writing import Finished, Told, Wanted
 from curta.errors import UserError
 
 log = logging.getLogger(__name__)
@@ -260,8 +260,8 @@ class Answer:
         left = len(self.writings)
         while left:
             number, told = await self.told.get()
-            if isinstance(told, Failed):
-                raise told.refusal
+            if isinstance(told, RefusedError):
+                raise told
             left -= isinstance(told, Finished)
             yield number, told
 

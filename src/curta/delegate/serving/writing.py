@@ -57,14 +57,8 @@ class Finished:
     tokens: int
 
 
-@dataclass(frozen=True, slots=True)
-class Failed:
-    """There will be no answer, or no more of it."""
-
-    refusal: RefusedError
-
-
-Told = Piece | Finished | Failed
+Told = Piece | Finished | RefusedError
+"""What a client hears; an error: there will be no answer, or no more of it."""
 REASONS = {"over": "stop", "asking": "tool_calls", "full": "length", "": "length"}
 """How an answer ends whose row is closed for this reason, or reached a limit."""
 
@@ -188,7 +182,7 @@ class Writing(Row):
         """No answer, or no more of it."""
         if self.outcome is None:
             self.close("failed")
-            self.pass_on(Failed(refusal))
+            self.pass_on(refusal)
 
     def close(self, outcome: str) -> None:
         """It is done."""
