@@ -10,6 +10,7 @@ spaces in a row. Whatever is complete can be parsed.
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 from curta.delegate.calculator.budget import Budget
@@ -38,6 +39,7 @@ def ends(beginning: str) -> tuple[tuple[str, Token], ...]:
     return tuple((word, token) for word, token in WORDS.items() if word.startswith(beginning))
 
 
+@dataclass(eq=False)
 class State:
     """How far an expression has come.
 
@@ -47,11 +49,10 @@ class State:
     spaced: whether the last of them is a space
     """
 
-    def __init__(self, parser: Parser, token: str, length: int, *, spaced: bool = False) -> None:
-        self.parser = parser
-        self.token = token
-        self.length = length
-        self.spaced = spaced
+    parser: Parser
+    token: str = ""
+    length: int = 0
+    spaced: bool = False
 
     @cached_property
     def after(self) -> Parser | None:
@@ -93,7 +94,7 @@ class State:
 
 def begin(budget: Budget) -> State:
     """Before the first character."""
-    return State(Parser(budget), "", 0)
+    return State(Parser(budget))
 
 
 def taken(parser: Parser, token: Token) -> Parser | None:

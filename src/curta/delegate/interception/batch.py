@@ -10,6 +10,7 @@ from __future__ import annotations
 import copy
 import inspect
 from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 from typing import Protocol as Interface
 
@@ -38,6 +39,7 @@ class Chooses(Interface):
         """What a pass is given: at least the tokens that are fed, or all there are of each row."""
 
 
+@dataclass(eq=False)
 class Batch:
     """Rows, and what a model remembers of them.
 
@@ -46,22 +48,13 @@ class Batch:
     appends: whether a row that is alone may be fed several tokens at once
     """
 
-    def __init__(
-        self,
-        model: Any,
-        rows: Sequence[Row],
-        given: dict[str, Any] | None = None,
-        outputs: Any = None,
-        *,
-        appends: bool,
-        padding: int = 0,
-    ) -> None:
-        self.model = model
-        self.rows = list(rows)
-        self.given = given or {}
-        self.outputs = outputs
-        self.appends = appends
-        self.padding = padding
+    model: Any
+    rows: Sequence[Row]
+    given: dict[str, Any] = field(default_factory=dict)
+    outputs: Any = None
+    _: KW_ONLY
+    appends: bool
+    padding: int = 0
 
     @property
     def cache(self) -> Any:

@@ -198,10 +198,17 @@ class Grammars:
         return LLMatcher(self.tokens, LLMatcher.grammar_from_lark(grammar), log_level=0)
 
     def problem(self, grammar: str) -> str:
-        """What llguidance says of a grammar, if it has anything to say."""
+        """What is wrong with a grammar, such as a schema that says what is not supported, or that
+        nothing has.
+        """
         from llguidance import LLMatcher
 
-        return str(LLMatcher.validate_grammar(LLMatcher.grammar_from_lark(grammar), self.tokens))
+        found = LLMatcher.validate_grammar(LLMatcher.grammar_from_lark(grammar), self.tokens)
+        if not found or found.startswith("WARNING"):
+            matcher = self.new_matcher(grammar)
+            matcher.compute_logit_bias()
+            return "nothing can begin so" if matcher.is_error() else ""
+        return found.partition("schema: ")[2].partition("\n")[0] or str(found)
 
     def read(self, grammar: str, text: str) -> Any:
         """What has read a text; None if that does not fit."""
@@ -224,19 +231,6 @@ class Grammars:
             return None
         bias = torch.frombuffer(bytearray(matcher.compute_logit_bias()), dtype=torch.uint8)
         return bias > 0
-
-
-def problem_of(tokenizer: Any, grammar: str) -> str:
-    """What is wrong with a grammar, such as a schema that says what is not supported, or that
-    nothing has.
-    """
-    guide = grammars(tokenizer)
-    found = guide.problem(grammar)
-    if not found or found.startswith("WARNING"):
-        matcher = guide.new_matcher(grammar)
-        matcher.compute_logit_bias()
-        return "nothing can begin so" if matcher.is_error() else ""
-    return found.partition("schema: ")[2].partition("\n")[0] or found
 
 
 @lru_cache(maxsize=4)

@@ -11,6 +11,7 @@ while the other rows go on. A row that still has tokens to be fed ignores its ch
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -23,11 +24,11 @@ if TYPE_CHECKING:
     from transformers import GenerationConfig, LogitsProcessorList, StoppingCriteriaList
 
 
+@dataclass(frozen=True)
 class Loop:
     """A decoding loop for `custom_generate`; `new_row` makes a row of each row of the batch."""
 
-    def __init__(self, new_row: Callable[[int], Row]) -> None:
-        self.new_row = new_row
+    new_row: Callable[[int], Row]
 
     @torch.no_grad()
     def __call__(
@@ -56,8 +57,8 @@ class Loop:
             appends=len(rows) == 1 and model.config.model_type not in ONE_BY_ONE,
             padding=padding(generation_config),
         )
-        table = Table(rows, input_ids, logits_processor, stopping_criteria, streamer)
-        table.is_drawn = bool(generation_config.do_sample)
+        is_drawn = bool(generation_config.do_sample)
+        table = Table(rows, input_ids, logits_processor, stopping_criteria, streamer, is_drawn)
         table.choose(begun, outputs.logits[:, -1])
         batch = begun.going_on()
         while batch is not None:
@@ -67,21 +68,18 @@ class Loop:
         return table.tokens
 
 
+@dataclass(eq=False)
 class Table:
     """All rows of a `generate`, those that are done too, equally long: what processes scores and
     what stops sees these, as it would without calls.
     """
 
-    def __init__(
-        self, rows: list[Row], tokens: torch.Tensor, processor: Any, criteria: Any, streamer: Any
-    ) -> None:
-        self.rows = rows
-        self.tokens = tokens
-        self.processor = processor
-        self.criteria = criteria
-        self.streamer = streamer
-        self.is_drawn = False
-        self.is_narrowed = any(row.calling.constraint for row in rows)
+    rows: list[Row]
+    tokens: torch.Tensor
+    processor: Any
+    criteria: Any
+    streamer: Any
+    is_drawn: bool
 
     def all_tokens(self, batch: Batch, fed: torch.Tensor) -> torch.Tensor:
         """The rows of a batch."""
@@ -116,7 +114,7 @@ class Table:
 
     def narrowed(self, scores: torch.Tensor) -> torch.Tensor:
         """Scores as the constraints of the rows that choose now have them."""
-        if not self.is_narrowed:
+        if not any(row.calling.constraint for row in self.rows):
             return scores
         return torch.stack(
             [

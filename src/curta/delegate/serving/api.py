@@ -43,7 +43,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from curta.delegate.interception.bodies import value_of
-from curta.delegate.interception.constraint import problem_of
+from curta.delegate.interception.constraint import grammars
 from curta.delegate.interception.equations import Equations
 from curta.delegate.interception.formats import Inline
 from curta.delegate.interception.generator import CalcGenerator
@@ -53,7 +53,7 @@ from curta.delegate.serving.engine import Engine
 from curta.delegate.serving.metrics import Metrics
 from curta.delegate.serving.parameters import ChatWished, Wish, decoded, read
 from curta.delegate.serving.prompts import Prompts
-from curta.delegate.serving.refusals import RefusedError
+from curta.delegate.serving.refusals import RefusedError, wrong
 from curta.delegate.serving.shapes import Shape, usage
 from curta.delegate.serving.stops import Piece
 from curta.delegate.serving.writing import Finished, Told, Wanted
@@ -181,7 +181,9 @@ def calls_of(generator: CalcGenerator, asked: Wish) -> tuple[Calling | None, str
         return None, ""
     tools = asked.client_tools
     schema = asked.response_format.asked if asked.response_format else None
-    shape = None if schema is None else shape_of(generator, schema)
+    if schema is not None:  # without spaces
+        schema = {"x-guidance": {"whitespace_flexible": False}} | schema
+    shape = None if schema is None else checked_shape(generator, schema, "response_format")
     if not tools:
         return None if shape is None else generator.calling_with((), shape=shape), ""
     if generator.own is None and type(generator.format) in (Inline, Equations):
@@ -193,7 +195,7 @@ def calls_of(generator: CalcGenerator, asked: Wish) -> tuple[Calling | None, str
         )
     must_call = asked.must_call
     for tool in tools if must_call is not None else ():
-        checked_shape(generator, tool.parameters, f"tools: parameters of {tool.name}", "tools")
+        checked_shape(generator, tool.parameters, "tools", f"parameters of {tool.name}: ")
     names = frozenset(tool.name for tool in tools)
     own = [tool for tool in generator.tools if tool.name not in names]
     calling = generator.calling_with(
@@ -211,19 +213,13 @@ def calls_of(generator: CalcGenerator, asked: Wish) -> tuple[Calling | None, str
     return calling, possible[0][: common(*possible)]
 
 
-def shape_of(generator: CalcGenerator, schema: Mapping[str, Any]) -> str:
-    """The grammar of JSON that has a schema."""
-    compact = {"x-guidance": {"whitespace_flexible": False}}
-    return checked_shape(generator, compact | dict(schema), "response_format", "response_format")
-
-
 def checked_shape(
-    generator: CalcGenerator, schema: Mapping[str, Any], what: str, parameter: str
+    generator: CalcGenerator, schema: Mapping[str, Any], parameter: str, where: str = ""
 ) -> str:
-    """The same of any schema, if it can be had."""
+    """The grammar of JSON that has a schema, if it can be had."""
     shape = value_of(schema, space="")
-    if problem := problem_of(generator.tokenizer, shape):
-        raise RefusedError(f"{what}: {problem}", parameter=parameter)
+    if problem := grammars(generator.tokenizer).problem(shape):
+        raise wrong(parameter, f"{where}{problem}")
     return shape
 
 

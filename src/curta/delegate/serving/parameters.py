@@ -24,7 +24,7 @@ from curta.delegate.interception.bodies import as_kind
 from curta.delegate.interception.generator import Prompt
 from curta.delegate.serving.limits import Limits
 from curta.delegate.serving.prompts import TokenPrompt
-from curta.delegate.serving.refusals import RefusedError
+from curta.delegate.serving.refusals import RefusedError, wrong
 from curta.delegate.tools.tool import Answer, refused
 from curta.errors import ToolError
 
@@ -374,11 +374,6 @@ def check(wished: Wish, limits: Limits) -> None:
         raise wrong("tool_choice", "required, but there are no tools")
     if wished.top_logprobs is not None and not wished.logprobs:
         raise wrong("top_logprobs", "only with logprobs: true")
-
-
-def wrong(parameter: str, why: str) -> RefusedError:
-    """What a parameter has to be."""
-    return RefusedError(f"{parameter}: {why}", parameter=parameter)
 
 
 def decoded(body: bytes) -> Mapping[str, Any]:

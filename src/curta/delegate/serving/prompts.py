@@ -11,7 +11,7 @@ from jinja2 import TemplateError
 from curta.delegate.interception.formats import Format
 from curta.delegate.interception.generator import CalcGenerator, Prompt
 from curta.delegate.interception.pieces import Fragments
-from curta.delegate.serving.refusals import RefusedError
+from curta.delegate.serving.refusals import RefusedError, wrong
 
 TokenPrompt = tuple[int, ...]
 
@@ -52,7 +52,7 @@ class Prompts:
             except TemplateError as error:
                 why = f"the model's chat template refuses it: {error}"
         if not made:
-            raise RefusedError(f"{parameter}: {why}", parameter=parameter)
+            raise wrong(parameter, why)
         return tuple(made)
 
     def most_tokens(self, prompt: TokenPrompt, asked: int | None, limit: int, where: str) -> int:

@@ -50,6 +50,11 @@ class RefusedError(UserError):
         return {} if self.wait is None else {"Retry-After": str(self.wait)}
 
 
+def wrong(parameter: str, why: str) -> RefusedError:
+    """What a parameter has to be."""
+    return RefusedError(f"{parameter}: {why}", parameter=parameter)
+
+
 def shutting_down() -> RefusedError:
     """The server ends."""
     return RefusedError("the server is shutting down", status=503, code="shutting_down", wait=5)
