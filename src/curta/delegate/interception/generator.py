@@ -22,7 +22,6 @@ from curta.delegate.interception.equations import Equations
 from curta.delegate.interception.events import (
     CallRejected,
     CallResult,
-    CallStarted,
     Event,
     TextDelta,
     written,
@@ -319,6 +318,3 @@ def joined(events: Sequence[Event]) -> Iterator[Event]:
             yield from several
         elif text := "".join(event.text for event in several):
             yield TextDelta(text)
-
-
-__all__ = ["CalcGenerator", "CallRejected", "CallResult", "CallStarted", "Output", "TextDelta"]

@@ -93,11 +93,6 @@ class Row:
         is answered by somebody else, or its answer had no room.
         """
 
-    @property
-    def is_over(self) -> bool:
-        """Whether the last turn has ended."""
-        return self.closed == "over"
-
     def narrowed(self, scores: Any) -> Any:
         """Scores of the next token: where there is a constraint, of those that it allows alone."""
         if self.calling.constraint is None or self.said.is_waiting:

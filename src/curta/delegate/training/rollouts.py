@@ -35,7 +35,7 @@ class RecordedRow(Row):
     def take(self, token: int, room: int) -> list[int]:
         """As any row; a token that was replaced is not the model's choice."""
         fed = super().take(token, room)
-        if not self.is_over:
+        if self.closed != "over":
             self.own += [fed[0] == token, *[False] * (len(fed) - 1)]
         return fed
 
