@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
 
 import torch
@@ -33,7 +33,7 @@ class Branch:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where in a call we are.
+    """Where in a call we are; all may stand behind its end.
 
     expression: None if it can only be closed any more
     closing:    how many characters of the closing marker have been written behind an expression
@@ -64,6 +64,8 @@ class Expressions:
 
     def follow(self, place: Place, character: str) -> Place | None:
         """The place behind one more character, if it may stand here."""
+        if place.closing == len(self.close):
+            return place
         expression, closing = None, 0
         if place.closing and self.close.startswith(character, place.closing):
             closing = place.closing + 1
@@ -74,14 +76,9 @@ class Expressions:
         return Place(expression, closing) if expression or closing else None
 
     def below(self, branch: Branch, place: Place) -> Iterator[int]:
-        """All tokens of this part of the tree that may stand here; behind a call's end all may."""
+        """All tokens of this part of the tree that may stand here."""
         for character, further in branch.further.items():
-            after = self.follow(place, character)
-            if after is None:
-                continue
-            if after.closing == len(self.close):
-                yield from every(further)
-            else:
+            if (after := self.follow(place, character)) is not None:
                 yield from further.tokens
                 yield from self.below(further, after)
 
@@ -99,7 +96,7 @@ class Constraint:
         self.budget = replace(budget, characters=min(budget.characters, format.longest or 1))
         self.shape = shape
         self.size = len(tokenizer)
-        self.expressions: dict[str, Expressions] = {}
+        self.expressions = cache(lambda close: Expressions(tokenizer, close, self.budget))
         self.fragments = Fragments(tokenizer)
 
     def narrowed(
@@ -156,16 +153,13 @@ class Constraint:
         if found is None:
             return None
         grammar, text = found
-        guide = grammars(self.tokenizer) if grammar else None
-        if guide is not None and marker.close is None:
+        if not grammar:
+            tokens = self.expressions(marker.close or "").allowed(text)
+            return self.mask(tokens) if tokens else None
+        guide = grammars(self.tokenizer)
+        if marker.close is None:
             return guide.allowed(grammar, text, ends=self.shape is not None)
-        close = marker.close or ""
-        if guide is not None:
-            return self.guided_to(close, guide, grammar, text)
-        if close not in self.expressions:
-            self.expressions[close] = Expressions(self.tokenizer, close, self.budget)
-        tokens = self.expressions[close].allowed(text)
-        return self.mask(tokens) if tokens else None
+        return self.guided_to(marker.close, guide, grammar, text)
 
     def guided_to(
         self, close: str, guide: Grammars, grammar: str, text: str
@@ -289,13 +283,6 @@ def texts_of(tokenizer: Any) -> Iterator[str]:
     told = len(said.decode(ahead))
     for token in range(len(tokenizer)):
         yield said.decode([*ahead, token])[told:]
-
-
-def every(branch: Branch) -> Iterator[int]:
-    """All tokens of a branch."""
-    yield from branch.tokens
-    for further in branch.further.values():
-        yield from every(further)
 
 
 @lru_cache(maxsize=4)
