@@ -60,8 +60,8 @@ class Answering(Calculating):
     device:      as cpu or cuda:1 (a GPU if there is one)
     constrained: inside of a call, only what can become one may be written
     format:      how it calls: inline (an adapter has taught it), prompted (the same, explained in
-                 the prompt), own, the model's own tool calls (what it can do best), or equations:
-                 what it writes anyway, such as 87 * 48 = (a model that reasons)
+                 the prompt), own, the model's own tool calls (other tools than the calculator), or
+                 equations: what it writes anyway, such as 87 * 48 = (a model that reasons)
     tool:        a further tool: a file of C or WebAssembly, or one function, as
                  dates.c:days_between or stats.py:describe (Python is not sandboxed)
     """

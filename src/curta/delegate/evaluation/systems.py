@@ -111,11 +111,11 @@ def check_formats(model: str, among: Sequence[System]) -> None:
     """Raise an error if a system cannot call as it should, before others are asked for hours."""
     if formats := {one.format for one in among if one.format}:
         from curta.delegate import models
-        from curta.delegate.interception.generator import chosen_format
+        from curta.delegate.interception.generator import named_format
 
         tokenizer = models.load_tokenizer(model)
         for format in formats:
-            chosen_format(tokenizer, Protocol(), format, is_taught=False)
+            named_format(tokenizer, Protocol(), format)
 
 
 def named(option: str, given: str, file: str = "adapter_config.json") -> tuple[str, str]:

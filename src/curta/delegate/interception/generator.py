@@ -81,9 +81,10 @@ class CalcGenerator:
     become one.
 
     How calls are written is chosen, unless `format` says it, and `calling.format.name` says what
-    was: `inline` if an adapter has taught that, or a protocol is given; else `prompted` for the
-    calculator alone, and `own`, the model's own format, where there are other tools. A text that is
-    no conversation is never told of tools.
+    was: `inline` if an adapter has taught that, or a protocol is given; else `equations` for the
+    calculator alone (`prompted` if calls are to be constrained), and `own`, the model's own format,
+    where there are other tools, or `prompted`, if it has none. A text that is no conversation is
+    never told of tools.
     """
 
     def __init__(
@@ -106,13 +107,9 @@ class CalcGenerator:
         own = [each for each in tools if each.name != CALCULATE]
         self.tools: tuple[Tool, ...] = (CalculatorTool(self.calculator), *own)
         self.fragments = Fragments(tokenizer)
-        self.format = chosen_format(tokenizer, self.protocol, format, is_taught=taught is not None)
-        is_free = format is None and taught is None
-        self.own = own_format(tokenizer)[0] if is_free else None
-        """For tools other than the calculator, if the model has such."""
-        if isinstance(self.format, Prompted) and self.context is not None:
-            most = min(self.format.most_tokens, self.context // 4)
-            self.format = replace(self.format, most_tokens=most)
+        self.format, self.for_tools = chosen_formats(
+            tokenizer, self.protocol, format, is_taught=taught is not None, constrained=constrained
+        )
         self.calling = self.calling_with(self.tools)
         assert self.calling.format.markers  # an error if there is none for one of the tools
 
@@ -138,7 +135,9 @@ class CalcGenerator:
         """
         budget = getattr(self.calculator, "budget", None) or Budget()
         others = any(tool.name != CALCULATE for tool in tools)
-        format = self.own if self.own and others else self.format
+        format = self.for_tools if self.for_tools and others else self.format
+        if isinstance(format, Prompted) and self.context is not None:
+            format = replace(format, most_tokens=min(format.most_tokens, self.context // 4))
         format = format.with_tools(tools) if tools else Silent()
         if shape is not None and isinstance(format, Own):
             format = replace(format, lenient=False)
@@ -287,24 +286,37 @@ class CalcGenerator:
         return given
 
 
-def chosen_format(
-    tokenizer: Any, protocol: Protocol, name: FormatName | None, *, is_taught: bool
-) -> Format:
-    """The way to call that is named, or the best that there is for the calculator."""
+def chosen_formats(
+    tokenizer: Any,
+    protocol: Protocol,
+    name: FormatName | None,
+    *,
+    is_taught: bool,
+    constrained: bool,
+) -> tuple[Format, Format | None]:
+    """The way to call that is named, or the best that there is for the calculator; and the one for
+    other tools, if it is another.
+    """
+    if name is not None:
+        return named_format(tokenizer, protocol, name), None
+    if is_taught or getattr(tokenizer, "chat_template", None) is None:
+        return Inline(protocol), None
+    prompted = Prompted(protocol)
+    alone = prompted if constrained else Equations(protocol)
+    return alone, own_format(tokenizer)[0] or prompted
+
+
+def named_format(tokenizer: Any, protocol: Protocol, name: FormatName) -> Format:
+    """The way to call that is named."""
     if name == "own":
         own, why = own_format(tokenizer)
         if own is None:
             raise UserError(f"--format own: {why}; use prompted")
         return own
-    if name == "equations":
-        return Equations(protocol)
-    if name == "inline" or (name is None and is_taught):
-        return Inline(protocol)
-    if getattr(tokenizer, "chat_template", None) is not None:
-        return Prompted(protocol)
-    if name == "prompted":
+    if name == "prompted" and getattr(tokenizer, "chat_template", None) is None:
         raise UserError("--format prompted: there is no chat template; use inline")
-    return Inline(protocol)
+    kinds = {"inline": Inline, "prompted": Prompted, "equations": Equations}
+    return kinds[name](protocol)
 
 
 def ignore(event: Event) -> None:

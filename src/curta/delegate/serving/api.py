@@ -186,7 +186,7 @@ def calls_of(generator: CalcGenerator, asked: Wish) -> tuple[Calling | None, str
     shape = None if schema is None else checked_shape(generator, schema, "response_format")
     if not tools:
         return None if shape is None else generator.calling_with((), shape=shape), ""
-    if generator.own is None and type(generator.format) in (Inline, Equations):
+    if generator.for_tools is None and type(generator.format) in (Inline, Equations):
         raise RefusedError(
             "tools: the model calls the calculator alone, and knows no other calls; "
             "serve it with --format prompted",
