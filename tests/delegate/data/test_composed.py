@@ -5,13 +5,14 @@ from __future__ import annotations
 import random
 import re
 from collections import Counter
+from contextlib import suppress
 from fractions import Fraction
 
 import pytest
 
 from curta.delegate.calculator import Calculator
 from curta.delegate.data.data_set import Mix, build
-from curta.delegate.data.draw import Draw
+from curta.delegate.data.draw import Draw, OtherwiseError
 from curta.delegate.data.example import CALL, Example
 from curta.delegate.data.templates import Template, composed, example
 from curta.errors import DataError
@@ -66,13 +67,20 @@ def test_texts_are_sentences(template: Template) -> None:
         assert len(one.question) < 450
 
 
+def shape(calls: int, number: int) -> tuple[str, ...]:
+    """The relations of a story."""
+    draw = Draw(random.Random(number), (1, 4))
+    while True:
+        with suppress(OtherwiseError):
+            story = composed.told(draw, calls)
+            if len(story.steps) == calls:
+                return tuple(story.shape)
+
+
 def test_structures_are_many() -> None:
     for template, least in zip(ALL, (25, 60, 150, 250), strict=True):
         assert isinstance(template, composed.Composed)
-        shapes = Counter(
-            tuple(template.story(Draw(random.Random(number), (1, 4))).shape)
-            for number in range(500)
-        )
+        shapes = Counter(shape(template.calls, number) for number in range(500))
         assert len(shapes) >= least, (template.name, len(shapes))
 
 

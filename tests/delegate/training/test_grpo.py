@@ -30,7 +30,7 @@ from curta.delegate.training import grpo
 from curta.delegate.training.config import TrainingConfig
 from curta.delegate.training.grpo import GrpoConfig, improve, questions, trainer_arguments
 from curta.delegate.training.rewards import JUDGES, Asked
-from curta.delegate.training.rollouts import cut, rollouts
+from curta.delegate.training.rollouts import rollouts
 from curta.delegate.training.run_folder import Report
 from curta.delegate.training.sft import train
 from curta.delegate.training.trainer import last_checkpoint, step_of
@@ -151,10 +151,24 @@ def test_masked_tokens_move_nothing(
 
 
 def test_rows_are_cut_where_they_end() -> None:
-    assert cut([5, 6, 1, 0, 0], [True, False], [1]) == ((5, 6, 1), (True, False, True))
-    assert cut([5, 1, 1, 1], [True], [1]) == ((5, 1), (True, True))  # filled up with the end token
-    assert cut([5, 6], [True, False, False], [1]) == ((5, 6), (True, False))
-    assert cut([1, 0], [], [1]) == ((1,), (True,))
+    """Some behind the end token, which is the model's choice, others where there is no room."""
+    generator = CalcGenerator(model("grouped queries"), chat_tokenizer())
+    pushed = LogitsProcessorList([Push()])
+    torch.manual_seed(1)
+    found = rollouts(
+        generator,
+        ["a", "ab, 12 c"] * 8,
+        [1],
+        max_new_tokens=20,
+        do_sample=True,
+        logits_processor=pushed,
+    )
+    for one in found:
+        assert len(one.tokens) == len(one.own) == one.output.tokens
+        assert 1 not in one.tokens[:-1]
+        assert one.output.ended == (one.tokens[-1] == 1 and one.own[-1])
+        assert len(one.tokens) <= 20
+    assert {one.output.ended for one in found} == {True, False}
 
 
 @pytest.mark.slow

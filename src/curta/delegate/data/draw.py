@@ -25,8 +25,8 @@ NAMES = (
 )  # fmt: skip
 
 
-class HalfError(Exception):
-    """What was drawn would have to be rounded at a half, which is a matter of convention."""
+class OtherwiseError(Exception):
+    """What was drawn makes no sense, or has no clear answer; another draw may."""
 
 
 class Call(Result):
@@ -94,7 +94,7 @@ class Draw:
         """A calculation that is rounded; not at a half, which people round upwards."""
         doubled = CALCULATOR.evaluate(f"({expression}) * 2 * 10^{places}").value
         if isinstance(doubled, int) and doubled % 2:
-            raise HalfError
+            raise OtherwiseError
         return self.calc(f"round({expression}, {places})")
 
     def added(self, numbers: Iterable[int]) -> Call:

@@ -35,8 +35,7 @@ class RecordedRow(Row):
     def take(self, token: int, room: int) -> list[int]:
         """As any row; a token that was replaced is not the model's choice."""
         fed = super().take(token, room)
-        if self.closed != "over":
-            self.own += [fed[0] == token, *[False] * (len(fed) - 1)]
+        self.own += [fed[0] == token, *[False] * (len(fed) - 1)]
         return fed
 
 
@@ -59,17 +58,8 @@ def rollouts(
     begin = inputs["input_ids"].shape[1]
     found = []
     for number, row in enumerate(rows):
-        tokens, own = cut(written[number, begin:].tolist(), row.own, ends)
+        tokens = written[number, begin : begin + row.tokens].tolist()
         prompt = inputs["input_ids"][number][inputs["attention_mask"][number].bool()].tolist()
-        output = Output(tuple(joined(events[number])), len(tokens), row.ended)
-        found.append(Rollout(tuple(prompt), tokens, own, output))
+        output = Output(tuple(joined(events[number])), row.tokens, row.ended)
+        found.append(Rollout(tuple(prompt), tuple(tokens), tuple(row.own), output))
     return found
-
-
-def cut(
-    written: Sequence[int], own: Sequence[bool], ends: Sequence[int]
-) -> tuple[tuple[int, ...], tuple[bool, ...]]:
-    """A row without what it was filled up with; its end token is the model's choice too."""
-    ended = len(own) < len(written) and written[len(own)] in ends
-    count = min(len(own) + ended, len(written))
-    return tuple(written[:count]), tuple([*own, True][:count])

@@ -11,7 +11,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 
-from curta.delegate.data.draw import Draw, HalfError
+from curta.delegate.data.draw import Draw, OtherwiseError
 from curta.delegate.data.example import Example
 from curta.delegate.data.templates import composed
 from curta.delegate.data.templates.engine import Template, read
@@ -41,7 +41,7 @@ def example(template: Template, seed: int | str, number: int, digits: tuple[int,
     while True:
         try:
             return template.example(Draw(drawn, digits))
-        except HalfError:
+        except OtherwiseError:
             continue
 
 

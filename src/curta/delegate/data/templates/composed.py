@@ -15,7 +15,7 @@ from fractions import Fraction
 from importlib.resources import files
 from typing import Any
 
-from curta.delegate.data.draw import NAMES, Draw
+from curta.delegate.data.draw import NAMES, Draw, OtherwiseError
 from curta.delegate.data.example import Example
 from curta.delegate.data.templates.engine import Template
 from curta.delegate.data.wording import facts
@@ -49,10 +49,6 @@ LAST = {
 COMPARED = ("more", "fewer", "times", "part", "percent", "is more", "is fewer", "is times")
 TRIVIAL = ("more", "fewer", "is more", "is fewer", "percent")
 """After one of these the difference of the two has been said."""
-
-
-class OtherwiseError(Exception):
-    """What was drawn makes no sense; another draw may."""
 
 
 @dataclass
@@ -376,18 +372,10 @@ class Composed(Template):
 
     calls: int = 1
 
-    def story(self, draw: Draw) -> Story:
-        """One that has as many."""
-        while True:
-            try:
-                story = told(draw, self.calls)
-            except OtherwiseError:
-                continue
-            if len(story.steps) == self.calls:
-                return story
-
     def example(self, draw: Draw) -> Example:
-        story = self.story(draw)
+        story = told(draw, self.calls)
+        if len(story.steps) != self.calls:
+            raise OtherwiseError
         value = str(story.amount)
         answer = f"{' '.join(story.steps)}\nThe answer is {value}."
         return Example(question(story), answer, value, self.category, self.name)
