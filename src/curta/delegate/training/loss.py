@@ -15,7 +15,9 @@ from typing import Any
 import torch
 from accelerate import Accelerator
 from torch.nn.functional import cross_entropy
+from transformers.cache_utils import DynamicCache
 
+from curta.delegate.interception.beginning import can_be_shared
 from curta.delegate.training.encoding import IGNORED
 
 Rows = Mapping[str, torch.Tensor]
@@ -55,17 +57,12 @@ def can_share(model: Any, accelerator: Accelerator) -> bool:
     On a GPU two passes take longer than one with more tokens.
     """
     config = accelerator.unwrap_model(model).config
-    kinds = set(getattr(config, "layer_types", None) or ())
-    windowed = getattr(config, "sliding_window", None)
-    plain = config.model_type == "llama" and not kinds - {"full_attention"} and not windowed
-    alone = accelerator.num_processes == 1 and accelerator.device.type != "cuda"
-    return plain and alone
+    plain = can_be_shared(DynamicCache(config=config.get_text_config(decoder=True)), config)
+    return plain and accelerator.num_processes == 1 and accelerator.device.type != "cuda"
 
 
 def read_once(model: Any, tokens: torch.Tensor, count: int) -> Any:
     """A cache in which so many rows have read the same tokens; gradients go through it."""
-    from transformers import DynamicCache
-
     cache: Any = DynamicCache()
     model(input_ids=tokens, cache=cache, use_cache=True, logits_to_keep=1)
     cache.batch_repeat_interleave(count)
