@@ -99,7 +99,7 @@ def tool_of(folder: Path, about: Mapping[str, Any]) -> Any:
     bounds = Bounds(**about["bounds"])
     module = place.with_suffix(".wasm").read_bytes()
     if kind == "main":
-        return program.main_tool(name, about["description"], module, bounds)
+        return MainTool(name, about["description"], module, bounds)
     if kind == "wasm":
         return program.wasm_tools(name, module, bounds, functions=True)[name]
     function = about["function"]

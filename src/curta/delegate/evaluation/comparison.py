@@ -57,15 +57,14 @@ def mcnemar(first: Sequence[bool], second: Sequence[bool]) -> float:
     """The probability of a difference like this if both were equally good; exact, two-sided.
 
     Only questions count that one of them answers rightly and the other does not: n of them, k for
-    the first. Twice the tail of a binomial distribution with one half.
+    the first, drawn from a binomial distribution with one half.
     """
+    from scipy.stats import binomtest
+
     if len(first) != len(second):
         raise ValueError(f"{len(first)} and {len(second)} answers: the questions are not the same")
-    only_first = sum(a and not b for a, b in zip(first, second, strict=True))
-    only_second = sum(b and not a for a, b in zip(first, second, strict=True))
-    n, k = only_first + only_second, min(only_first, only_second)
-    tail = sum(math.comb(n, i) for i in range(k + 1)) / 2**n
-    return min(1.0, 2.0 * float(tail))
+    differing = [a for a, b in zip(first, second, strict=True) if a != b]
+    return float(binomtest(sum(differing), len(differing)).pvalue) if differing else 1.0
 
 
 def bootstrap_difference(

@@ -131,11 +131,11 @@ def of_templates(sources: Sources) -> list[Question]:
     ]
 
 
-def of_examples(examples: Iterable[Example]) -> list[Question]:
+def of_examples(examples: Iterable[Example], kinds: str = TEMPLATES) -> list[Question]:
     """Examples of templates as questions, those without a result or with mistakes apart."""
     found: list[Question] = []
     for at, one in enumerate(examples):
-        computing = MISTAKES if one.category == mistakes.CATEGORY else TEMPLATES
+        computing = MISTAKES if one.category == mistakes.CATEGORY else kinds
         suite = NEGATIVES if one.value is None else computing
         found.append(Question(f"{suite}/{at}", suite, one.question, one.value, one.category))
     return found
@@ -149,10 +149,7 @@ def of_trained_kinds(sources: Sources) -> list[Question]:
         asked = {data_set.normal(one.question) for one in trained}
     computing = [one for one in templates() if not one.test and one.category != data_set.NEGATIVE]
     lengths = spread(sources.digits or DIGITS, sources.count or DRAWN)
-    return [
-        Question(f"{TRAINED}/{at}", TRAINED, one.question, one.value, one.category)
-        for at, one in enumerate(drawn(computing, lengths, sources.seed, asked))
-    ]
+    return of_examples(drawn(computing, lengths, sources.seed, asked), TRAINED)
 
 
 def fresh(digits: tuple[int, int], count: int, *, negatives: int, seed: int = 0) -> list[Question]:

@@ -15,7 +15,7 @@ from __future__ import annotations
 import json
 import re
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from curta.delegate.tools import confine
@@ -97,9 +97,9 @@ def front_end(source: Source, flags: list[str], folder: str) -> bytes:
     """Run clang on a source, confined; its standard output."""
     if len(source.text.encode(errors="replace")) > LONGEST:
         raise ToolError(f"{source.name}: more than {LONGEST:,} bytes of C", "source too long")
-    limits = confine.Limits(**vars(COMPILING) | {"readable": (str(zig().folder),)})
-    if source.folder is not None:
-        limits = COMPILING
+    limits = COMPILING
+    if source.folder is None:
+        limits = replace(COMPILING, readable=(str(zig().folder),))
     command = [zig().executable, "clang", *FLAGS, *seen(source, folder), *flags, "-x", "c", "-"]
     given = source.text.encode(errors="replace")
     finished = confine.run(command, given, limits, folder, {"SOURCE_DATE_EPOCH": "0"})

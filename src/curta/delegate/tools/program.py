@@ -60,18 +60,25 @@ def loaded(module: bytes, bounds: Bounds) -> LoadedProgram:
     return computer().load(module, max_memory=bounds.pages)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Executed:
     """A tool that the transformer executes: the program of a module, by a machine."""
 
     name: str
     description: str
-    parameters: Schema
-    program: LoadedProgram
     module: bytes = field(repr=False)
     bounds: Bounds
-    machine: Machine = field(default_factory=computer, repr=False)
-    sandboxed: bool = True
+    parameters: Schema = field(kw_only=True)
+    machine: Machine = field(default_factory=computer, repr=False, kw_only=True)
+    sandboxed: bool = field(default=True, kw_only=True)
+
+    def __post_init__(self) -> None:
+        loaded(self.module, self.bounds)  # what is wrong with it is said before a call
+
+    @property
+    def program(self) -> LoadedProgram:
+        """What the machine executes."""
+        return loaded(self.module, self.bounds)
 
 
 @dataclass
@@ -79,20 +86,20 @@ class Execution:
     """One instance of a tool's program, within its bounds."""
 
     tool: Executed
-    payload: bytes = b""
-    """What the program finds as its arguments."""
-    stdin: bytes = b""
     figures: Figures = field(default_factory=Figures)
     stdout: bytearray = field(default_factory=bytearray)
     stderr: bytearray = field(default_factory=bytearray)
 
     @contextmanager
-    def instance(self) -> Iterator[Instance]:
-        """The program, said, and set up; what it was is given back at the end."""
+    def instance(self, *, payload: bytes = b"", stdin: bytes = b"") -> Iterator[Instance]:
+        """The program, said, and set up; what it was is given back at the end.
+
+        payload: what the program finds as its arguments
+        """
         begun: list[Conversation] = []
         tool, bounds = self.tool, self.tool.bounds
         host = Host(
-            self.stdin,
+            stdin,
             self.stdout.extend,
             self.stderr.extend,
             self.looking(),
@@ -101,7 +108,7 @@ class Execution:
         limits = ConversationLimits(
             bounds.tokens, max_memory=bounds.pages, keep_trace=False, keep_output=False
         )
-        segments = layout.host_segments([self.payload], seed=0)
+        segments = layout.host_segments([payload], seed=0)
         try:
             yield constructed(tool.machine.start(tool.program, host, limits, segments))
         finally:
@@ -155,13 +162,13 @@ class ProgramTool(Executed):
 
     def result(self, execution: Execution, given: Mapping[str, Any]) -> Any:
         """What the function returned, or what its wrapper wrote."""
-        function, numbers = self.written, list(given.values())
-        if function is not None:
-            execution.payload, numbers = wrapper.written(function, given), []
-        with execution.instance() as instance:
-            returned = instance.invoke(self.entry, *numbers)
+        function = self.written
         if function is None:
+            with execution.instance() as instance:
+                returned = instance.invoke(self.entry, *given.values())
             return list(returned) if isinstance(returned, tuple) else returned
+        with execution.instance(payload=wrapper.written(function, given)) as instance:
+            returned = instance.invoke(self.entry)
         if returned == wrapper.NO_ROOM:
             raise ToolError(f"more than {self.bounds.pages} pages of memory", "out of memory")
         output = bytes(execution.stderr)
@@ -182,8 +189,7 @@ class MainTool(Executed):
         failure: Answer | None = None
         try:
             given = checked_arguments(self.parameters, arguments)
-            execution.stdin = given.get("input", "").encode()
-            with execution.instance() as instance:
+            with execution.instance(stdin=given.get("input", "").encode()) as instance:
                 code = instance.run() & 0xFF  # as systems pass it on
         except CurtaError as error:
             failure = execution.failed(error)
@@ -222,7 +228,7 @@ def c_tools(source: Source, bounds: Bounds, *, functions: bool = False) -> Found
     if found.pop("main", None) is not None and not functions:
         name, above = program_name(source.name), ABOVE_MAIN.search(source.text)
         description = plain(above[1]) if above else first_comment(source.text)
-        return {name: main_tool(name, description, build(source), bounds)}
+        return {name: MainTool(name, description, build(source), bounds)}
     usable = [each for each in found.values() if isinstance(each, Function)]
     if not usable:
         return {name: each for name, each in found.items() if isinstance(each, ToolError)}
@@ -247,21 +253,13 @@ def plain(comment: str) -> str:
     return re.sub(r"(?m)^[\s*]+", "", comment).strip()
 
 
-def main_tool(name: str, description: str, module: bytes, bounds: Bounds) -> MainTool:
-    program = loaded(module, bounds)
-    return MainTool(
-        name=name, description=description, program=program, module=module, bounds=bounds
-    )
-
-
 def c_tool(function: Function, module: bytes, bounds: Bounds) -> ProgramTool:
     return ProgramTool(
-        name=function.name,
-        description=function.description,
+        function.name,
+        function.description,
+        module,
+        bounds,
         parameters=function.schema,
-        program=loaded(module, bounds),
-        module=module,
-        bounds=bounds,
         entry=wrapper.entry(function),
         written=function,
     )
@@ -276,20 +274,14 @@ def wasm_tools(name: str, module: bytes, bounds: Bounds, *, functions: bool = Fa
     """
     entries = loaded(module, bounds).entries
     if START in entries and not functions:
-        return {name: main_tool(name, "", module, bounds)}
+        return {name: MainTool(name, "", module, bounds)}
     return {name: wasm_tool(name, module, bounds) for name in entries if not name.startswith("_")}
 
 
 def wasm_tool(name: str, module: bytes, bounds: Bounds) -> ProgramTool:
-    program = loaded(module, bounds)
-    type_ = FunctionType(program.entries[name].parameters, program.entries[name].results)
+    entry = loaded(module, bounds).entries[name]
+    type_ = FunctionType(entry.parameters, entry.results)
     numbers = {f"p{n}": number_schema(LETTERS[each]) for n, each in enumerate(type_.parameters)}
-    return ProgramTool(
-        name=name,
-        description=f"{name} of a WebAssembly module: {type_}",
-        parameters=arguments_schema(numbers),
-        program=program,
-        module=module,
-        bounds=bounds,
-        entry=name,
-    )
+    about = f"{name} of a WebAssembly module: {type_}"
+    parameters = arguments_schema(numbers)
+    return ProgramTool(name, about, module, bounds, parameters=parameters, entry=name)

@@ -17,7 +17,7 @@ from threading import Event, Lock
 from typing import Any
 
 from curta.delegate.tools.compile import Source, build
-from curta.delegate.tools.program import c_tools, computer, loaded, main_tool, wasm_tools
+from curta.delegate.tools.program import MainTool, c_tools, computer, loaded, wasm_tools
 from curta.delegate.tools.python import asked, serve
 from curta.delegate.tools.tool import Answer, Bounds, Tool, refused
 from curta.errors import CurtaError, UserError
@@ -127,7 +127,7 @@ def answer_to(question: Mapping[str, Any]) -> Any:
     elif question.get("verify"):
         answer = verified(module_of(question), question["stdin"].encode(), bounds)
     else:
-        program = main_tool("program", "", module_of(question), bounds)
+        program = MainTool("program", "", module_of(question), bounds)
         answer = program.call({"input": question["stdin"]})
     return asdict(answer)
 

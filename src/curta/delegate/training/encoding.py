@@ -8,12 +8,13 @@ not on calls that fail: what follows them is learned, they are not.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import torch
+from torch.nn.utils.rnn import pad_sequence
 
 from curta.delegate.data.example import CALL, Example
 from curta.delegate.interception.pieces import Fragments, TokenText
@@ -138,14 +139,12 @@ def own(text: str) -> Piece:
 
 def batch(encoded: Sequence[Encoded], padding: int) -> dict[str, torch.Tensor]:
     """Several conversations, filled up on the right."""
-    width = max(map(len, encoded))
-    filled = [
-        (
-            [*one.tokens, *[padding] * (width - len(one))],
-            [*one.labels, *[IGNORED] * (width - len(one))],
-            [1] * len(one) + [0] * (width - len(one)),
-        )
-        for one in encoded
-    ]
-    tokens, labels, mask = (torch.tensor(rows) for rows in zip(*filled, strict=True))
-    return {"input_ids": tokens, "labels": labels, "attention_mask": mask}
+
+    def filled(rows: Iterable[Sequence[int]], value: int) -> torch.Tensor:
+        return pad_sequence(list(map(torch.tensor, rows)), batch_first=True, padding_value=value)
+
+    return {
+        "input_ids": filled((one.tokens for one in encoded), padding),
+        "labels": filled((one.labels for one in encoded), IGNORED),
+        "attention_mask": filled(([1] * len(one) for one in encoded), 0),
+    }
