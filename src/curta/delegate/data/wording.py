@@ -21,21 +21,10 @@ COUNTED_BY = 3
 """Letters that are counted at once in a single word."""
 
 
-def a(number: int) -> str:
-    """A number with its article: a 7, an 8."""
-    said = str(number)
-    return f"{'an' if said.startswith('8') or said in ('11', '18') else 'a'} {said}"
-
-
-def article(word: str) -> str:
-    """A word with a or an."""
-    return f"{'an' if word[0] in 'aeiou' else 'a'} {word}"
-
-
-def price_before(total: int, percent: int) -> str:
-    """An amount that comes to a total, or just about, after a percentage is added."""
-    cents = total * 10000 // (100 + percent)
-    return f"{cents // 100}.{cents % 100:02d}"
+def article(word: object) -> str:
+    """A word or a number with a or an: a cube, an 8."""
+    said = str(word)
+    return f"{'an' if said[0] in 'aeiou8' or said in ('11', '18') else 'a'} {said}"
 
 
 def listed(numbers: list[int]) -> str:
@@ -63,8 +52,5 @@ def chunks(word: str) -> list[str]:
     return [word[at : at + COUNTED_BY] for at in range(0, len(word), COUNTED_BY)]
 
 
-WORDS = {
-    each.__name__: each
-    for each in (a, article, price_before, listed, clock, vowels, counted, chunks)
-}
+WORDS = {each.__name__: each for each in (article, listed, clock, vowels, counted, chunks)}
 """By the names that templates have for them."""

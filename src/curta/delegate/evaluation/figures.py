@@ -20,20 +20,6 @@ from curta.delegate.evaluation.taxonomy import Kind, Verdict, malformed, verdict
 
 
 @dataclass(frozen=True)
-class Judged:
-    """An answer with its question and what it is."""
-
-    question: Question
-    answer: Answer
-    verdict: Verdict
-
-    @property
-    def is_right(self) -> bool:
-        """Whether it is."""
-        return self.verdict.kind == "right"
-
-
-@dataclass(frozen=True)
 class Comparison:
     """Two systems on the questions of a suite.
 
@@ -84,14 +70,14 @@ class Figures:
         self.computing = tuple(suite for suite in self.suites if suite != NEGATIVES)
         self.judged = {
             system.name: [
-                Judged(one, given, verdict(one, given))
+                verdict(one, given)
                 for one in questions
                 if (given := answers.get((system.name, one.name))) is not None
             ]
             for system in systems
         }
 
-    def of(self, system: str, suite: str) -> list[Judged]:
+    def of(self, system: str, suite: str) -> list[Verdict]:
         """The answers of a system to the questions of a suite."""
         return [one for one in self.judged[system] if one.question.suite == suite]
 
@@ -101,7 +87,7 @@ class Figures:
 
     def by(self, system: str, suite: str, group: Callable[[Question], Any]) -> dict[Any, Share]:
         """Right answers in groups of questions; those that belong to none are left out."""
-        found: dict[Any, list[Judged]] = {}
+        found: dict[Any, list[Verdict]] = {}
         for one in self.of(system, suite):
             found.setdefault(group(one.question), []).append(one)
         found.pop(None, None)
@@ -117,7 +103,7 @@ class Figures:
 
     def kinds(self, system: str, suite: str) -> Counter[Kind]:
         """What the answers are."""
-        return Counter(one.verdict.kind for one in self.of(system, suite))
+        return Counter(one.kind for one in self.of(system, suite))
 
     def shares(self, system: str) -> dict[str, Share]:
         """What is counted of every system beside its right answers.
@@ -220,7 +206,7 @@ class Figures:
         }
 
 
-def right_of(judged: Sequence[Judged]) -> Share:
+def right_of(judged: Sequence[Verdict]) -> Share:
     """Right answers, by the groups of their questions where they have some."""
     found, groups = share(one.is_right for one in judged), dict[str, list[bool]]()
     if not any(one.question.group for one in judged):

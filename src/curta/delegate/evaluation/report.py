@@ -12,12 +12,12 @@ from curta.delegate.data.answers import FEWEST_DECIMALS, PRINTED_DECIMALS
 from curta.delegate.data.example import FAILURE, RESULT
 from curta.delegate.evaluation import plots
 from curta.delegate.evaluation.comparison import Share
-from curta.delegate.evaluation.figures import Figures, Judged
+from curta.delegate.evaluation.figures import Figures
 from curta.delegate.evaluation.record import Config, Folder
 from curta.delegate.evaluation.running import Answers
 from curta.delegate.evaluation.suites import NEGATIVES, Question
 from curta.delegate.evaluation.systems import System
-from curta.delegate.evaluation.taxonomy import WRONG
+from curta.delegate.evaluation.taxonomy import WRONG, Verdict
 from curta.pages.html import Html, details, figure, heading, note, page, section, table, text
 
 EXAMPLES = 3
@@ -254,7 +254,7 @@ def examples(figures: Figures) -> list[Html]:
     for kind in (*WRONG, "right"):
         shown = []
         for system, judged in figures.judged.items():
-            found = [one for one in judged if one.verdict.kind == kind]
+            found = [one for one in judged if one.kind == kind]
             some = found[:: max(1, len(found) // EXAMPLES)][:EXAMPLES]
             if found:
                 shown.append(details(f"{system}, {len(found):,}", *map(example, some)))
@@ -262,10 +262,10 @@ def examples(figures: Figures) -> list[Html]:
     return parts
 
 
-def example(one: Judged) -> Html:
+def example(one: Verdict) -> Html:
     """A question, the answer with its calls marked, and what is wrong."""
     wanted = f" (right: {one.question.value})" if one.question.value is not None else ""
-    why = Html(f"<p class=note>{text(one.verdict.why)}</p>") if one.verdict.why else ""
+    why = Html(f"<p class=note>{text(one.why)}</p>") if one.why else ""
     return Html(
         f"<div class=example><p><b>{text(one.question.suite)}</b> {text(one.question.text)}"
         f"{text(wanted)}</p><pre>{marked(one.answer.text)}</pre>{why}</div>"

@@ -19,6 +19,7 @@ Of questions with nothing to compute:
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal, get_args
 
 from curta.delegate.calculations import calculations
@@ -39,29 +40,37 @@ WRONG: tuple[Kind, ...] = get_args(Kind)[1:]
 
 @dataclass(frozen=True)
 class Verdict:
-    """What an answer is, and why in a few words."""
+    """An answer with its question: what it is, and why in a few words."""
 
+    question: Question
+    answer: Answer
     kind: Kind
     why: str = ""
+
+    @property
+    def is_right(self) -> bool:
+        """Whether it is."""
+        return self.kind == "right"
 
 
 def verdict(question: Question, answer: Answer) -> Verdict:
     """The kind of an answer, by the rules above."""
+    found = partial(Verdict, question, answer)
     if question.value is None:
         if answer.calls:
-            return Verdict("unneeded call", f"it computes {answer.calls[0].expression!r}")
-        return Verdict("right")
+            return found("unneeded call", f"it computes {answer.calls[0].expression!r}")
+        return found("right")
     if is_right(answer.text, question.value):
-        return Verdict("right")
+        return found("right")
     if not answer.ended:
-        return Verdict("stopped early", f"after {answer.tokens} tokens")
+        return found("stopped early", f"after {answer.tokens} tokens")
     if complaint := malformed(question, answer):
-        return Verdict("wrong format", complaint)
-    for found in calculations(answer.text):
-        if not found.right:
-            return Verdict("wrong computation", str(found))
+        return found("wrong format", complaint)
+    for stated in calculations(answer.text):
+        if not stated.right:
+            return found("wrong computation", str(stated))
     said = final_answer(answer.text)
-    return Verdict("wrong reasoning", f"it says {said}, not {question.value}")
+    return found("wrong reasoning", f"it says {said}, not {question.value}")
 
 
 def malformed(question: Question, answer: Answer) -> str:
