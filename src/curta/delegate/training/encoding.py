@@ -9,7 +9,7 @@ not on calls that fail: what follows them is learned, they are not.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -49,6 +49,7 @@ class Encoded:
         return len(self.tokens)
 
 
+@dataclass(kw_only=True)
 class Encoder:
     """Encodes examples for one tokenizer. It is sent to other processes before it is used.
 
@@ -57,23 +58,17 @@ class Encoder:
     protocol: the markers that calls are learned with
     """
 
-    def __init__(
-        self,
-        tokenizer: Any,
-        *,
-        calls: bool = True,
-        longest: int = 2_048,
-        protocol: Protocol | None = None,
-    ) -> None:
-        if tokenizer.chat_template is None:
+    tokenizer: Any = field(kw_only=False)
+    calls: bool = True
+    longest: int = 2_048
+    protocol: Protocol = field(default_factory=Protocol)
+
+    def __post_init__(self) -> None:
+        if self.tokenizer.chat_template is None:
             raise DataError(
                 "the tokenizer has no chat template: choose an instruct model, or set "
                 "tokenizer.chat_template"
             )
-        self.tokenizer = tokenizer
-        self.calls = calls
-        self.longest = longest
-        self.protocol = protocol or Protocol()
 
     @cached_property
     def fragments(self) -> Fragments:

@@ -31,7 +31,7 @@ from curta.delegate.training.config import GrpoConfig
 from curta.delegate.training.order import batches
 from curta.delegate.training.rewards import JUDGES, Asked, Judge
 from curta.delegate.training.rollouts import Rollout, rollouts
-from curta.delegate.training.run_folder import note
+from curta.delegate.training.run_folder import Metrics, note
 from curta.delegate.training.trainer import Listener, Told, arguments, run
 from curta.errors import DataError, DivergedError, UserError
 
@@ -78,7 +78,7 @@ def improve(
             reward_funcs=rewards,
             rollout_func=answering(protocol, config),
         )
-    return run(trainer, Told(config, out, on_report), out, read_markers(begun_with))
+    return run(trainer, Told(config, Metrics(out), on_report), out, read_markers(begun_with))
 
 
 def show_bias(model: Any) -> None:

@@ -29,7 +29,7 @@ from curta.delegate.training.config import TrainingConfig
 from curta.delegate.training.encoding import IGNORED, Encoded, Encoder, batch
 from curta.delegate.training.loss import total_loss
 from curta.delegate.training.order import batches
-from curta.delegate.training.run_folder import note
+from curta.delegate.training.run_folder import Metrics, note
 from curta.delegate.training.trainer import Listener, Told, arguments, run
 from curta.errors import DataError
 
@@ -110,7 +110,7 @@ def train(
             return None
         return loss_of(learner.model, learner.accelerator, held_back, filled, config.batch)
 
-    return run(learner, Told(config, out, on_report, measure), out, markers)
+    return run(learner, Told(config, Metrics(out), on_report, measure), out, markers)
 
 
 def learner_of(

@@ -7,6 +7,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -79,23 +80,17 @@ def step_of(checkpoint: Path) -> int:
     return int(checkpoint.name.rpartition("-")[2])
 
 
+@dataclass(eq=False)
 class Told(TrainerCallback):
     """Notes every update, and tells whoever listens.
 
     measure: the loss on what is not trained, at a step where that is to be measured
     """
 
-    def __init__(
-        self,
-        config: Updates,
-        out: Path,
-        on_report: Listener,
-        measure: Callable[[int], float | None] = lambda step: None,
-    ) -> None:
-        self.config = config
-        self.metrics = Metrics(out)
-        self.on_report = on_report
-        self.measure = measure
+    config: Updates
+    metrics: Metrics
+    on_report: Listener
+    measure: Callable[[int], float | None] = lambda step: None
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         """Forget what came behind the checkpoint."""
