@@ -21,7 +21,6 @@ from pathlib import Path
 from typing import Any
 
 from curta.delegate.calculator import Calculator
-from curta.delegate.calculator.exact import Value
 from curta.delegate.data.draw import Call
 from curta.delegate.data.example import CALL, Example
 from curta.errors import CalculatorError, DataError, FileError
@@ -170,18 +169,18 @@ def check_calls(question: str, written: str, value: str) -> None:
     begin = 0
     for call in CALL.finditer(written):
         line = written[begin : call.start()].rpartition("\n")[2]
-        result = Fraction(number(call["result"]))
+        result = number(call["result"])
         if result in numbers(line) - known:
             raise DroppedError("a result that stands before its calculation")
         known.add(result)
         begin = call.end()
-    if Fraction(number(value)) not in known:
+    if number(value) not in known:
         raise DroppedError("a final answer that no calculation has")
 
 
 def numbers(text: str) -> set[Fraction]:
     """All that stand in a text."""
-    return {Fraction(number(found)) for found in re.findall(NUMBER, text)}
+    return {number(found) for found in re.findall(NUMBER, text)}
 
 
 def checked(expression: str, result: str) -> Call:
@@ -195,10 +194,10 @@ def checked(expression: str, result: str) -> Call:
     return call
 
 
-def number(text: str) -> Value:
+def number(text: str) -> Fraction:
     """What a text is worth, however it is written."""
     try:
-        return CALCULATOR.evaluate(plain(text)).value
+        return Fraction(CALCULATOR.evaluate(plain(text)).value)
     except CalculatorError:
         raise DroppedError("a result that is no number") from None
 

@@ -43,11 +43,9 @@ class Share:
         return f"{self.value:.1%} [{low:.1%}, {high:.1%}]"
 
 
-def drawn_again(
-    groups: Sequence[tuple[int, int]], *, draws: int = 2_000, seed: int = 0
-) -> tuple[float, float]:
+def drawn_again(groups: Sequence[tuple[int, int]], draws: int = 2_000) -> tuple[float, float]:
     """The 95% interval of a share, by bootstrap over groups."""
-    rows = np.random.default_rng(seed).integers(len(groups), size=(draws, len(groups)))
+    rows = np.random.default_rng(0).integers(len(groups), size=(draws, len(groups)))
     right, count = np.array(groups)[rows].sum(1).T
     shares = np.sort(right / count)
     return float(shares[int(0.025 * draws)]), float(shares[int(0.975 * draws) - 1])

@@ -67,15 +67,8 @@ def source_of(system: System, before: Sequence[System]) -> System | None:
     """A system before this one that differs in the backend only."""
     if system.backend is None:
         return None
-    return next(
-        (
-            one
-            for one in before
-            if (one.weights, one.format) == (system.weights, system.format)
-            and one.backend is not None
-        ),
-        None,
-    )
+    alike = (one for one in before if (one.weights, one.format) == (system.weights, system.format))
+    return next((one for one in alike if one.backend is not None), None)
 
 
 def same_answers(
