@@ -31,7 +31,7 @@ PROMPTS = ("a", "ab, 12 c", "<<calc: 1+", "b <<calc: 2*3>> = 6 and cé" * 2, "é
 @cache
 def generator(family: str) -> CalcGenerator:
     """The tiny model of a family."""
-    return CalcGenerator(model(family), chat_tokenizer())
+    return CalcGenerator(model(family), chat_tokenizer(), format="prompted")
 
 
 @cache

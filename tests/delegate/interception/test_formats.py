@@ -20,6 +20,7 @@ from curta.delegate.calculator import Calculator
 from curta.delegate.interception.bodies import value_of
 from curta.delegate.interception.calls import Call, Outcome, answered
 from curta.delegate.interception.constraint import Constraint
+from curta.delegate.interception.equations import Equations
 from curta.delegate.interception.events import CallResult, CallStarted, CallWritten, Event, shown
 from curta.delegate.interception.formats import Inline, Prompted
 from curta.delegate.interception.generator import CalcGenerator, joined
@@ -208,10 +209,11 @@ def test_which_way_is_chosen() -> None:
         return CalcGenerator(*given, **options).calling.format.name
 
     own_name = "the model's own tool calls (<tool_call>)"
-    assert name(tiny, tools_tokenizer()) == Prompted.name
+    assert name(tiny, tools_tokenizer()) == name(tiny, chat_tokenizer()) == Equations.name
+    assert name(tiny, tools_tokenizer(), constrained=True) == Prompted.name
     assert name(tiny, tools_tokenizer(), tools=[Ages()]) == own_name
+    assert name(tiny, chat_tokenizer(), tools=[Ages()]) == Prompted.name
     assert name(tiny, tools_tokenizer(), format="own") == own_name
-    assert name(tiny, chat_tokenizer()) == Prompted.name
     assert name(tiny, tools_tokenizer(), format="prompted") == Prompted.name
     assert name(tiny, tokenizer()) == name(tiny, tools_tokenizer(), format="inline") == Inline.name
     with pytest.raises(UserError, match="--format own: its chat template has no tools"):

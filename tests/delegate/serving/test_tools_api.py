@@ -218,7 +218,8 @@ class Transformer:
 
 def test_a_calculation_by_the_transformer_holds_nobody_up_and_can_be_given_up() -> None:
     backend = Transformer()
-    writes = CalcGenerator(model(FAMILY), tools_tokenizer(), calculator=Calculator(backend))
+    computes = Calculator(backend)
+    writes = CalcGenerator(model(FAMILY), tools_tokenizer(), calculator=computes, format="prompted")
     with server(writes=writes, batch=2) as serving:
         stream = create(serving, stream=True)
         next(iter(stream))

@@ -84,7 +84,7 @@ def letters(output: Output, asked: Asked) -> float:
 
 
 def test_what_the_model_did_not_choose_is_masked() -> None:
-    generator = CalcGenerator(model("grouped queries"), chat_tokenizer())
+    generator = CalcGenerator(model("grouped queries"), chat_tokenizer(), format="prompted")
     options = {
         "max_new_tokens": 60,
         "do_sample": True,
@@ -152,7 +152,7 @@ def test_masked_tokens_move_nothing(
 
 def test_rows_are_cut_where_they_end() -> None:
     """Some behind the end token, which is the model's choice, others where there is no room."""
-    generator = CalcGenerator(model("grouped queries"), chat_tokenizer())
+    generator = CalcGenerator(model("grouped queries"), chat_tokenizer(), format="prompted")
     pushed = LogitsProcessorList([Push()])
     torch.manual_seed(1)
     found = rollouts(

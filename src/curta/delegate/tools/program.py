@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -73,9 +73,9 @@ class Executed:
     sandboxed: bool = field(default=True, kw_only=True)
 
     def __post_init__(self) -> None:
-        loaded(self.module, self.bounds)  # what is wrong with it is said before a call
+        _ = self.program  # what is wrong with it is said before a call
 
-    @property
+    @cached_property
     def program(self) -> LoadedProgram:
         """What the machine executes."""
         return loaded(self.module, self.bounds)
