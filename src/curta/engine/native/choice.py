@@ -7,25 +7,13 @@ from fractions import Fraction
 
 from curta.dyadic import Number, power_of_two, simplify
 from curta.engine.native.case import Case
-from curta.engine.native.routine import Acts, Divide, Rule, Say
+from curta.engine.native.routine import Rule
 from curta.engine.native.values import CONSTANT, Bounds, Steps, Sum, ValueId, sum_of
 
 MOST_PIECES = 6
 """Branches of a division that decides between rules."""
-MOST_DIVISIONS = 4
-"""Such divisions on the way to one token."""
 MOST_TRIED = 6
 """Numbers on which a division is tried."""
-
-
-def chosen(case: Case, rules: Sequence[Rule], depth: int = 0) -> Acts:
-    """Says the best token, after dividing by numbers that decide between rules."""
-    left = possible(case, rules)
-    found = division(case, left) if len(left) > 1 and depth < MOST_DIVISIONS else None
-    if found is None:
-        return [(case, Say(left))]
-    on, pieces = found
-    return [(case, Divide(on, [(ends, chosen(one, left, depth + 1)) for ends, one in pieces]))]
 
 
 def division(

@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import replace
 
 from curta.engine.native.case import Case
-from curta.engine.native.choice import MOST_DIVISIONS, chosen, division, possible
+from curta.engine.native.choice import division, possible
 from curta.engine.native.following import Follower
 from curta.engine.native.routine import Acts, Check, Divide, Event, Filing, Growth, Routine, Say
 from curta.engine.native.selector import NotWorthItError, is_found
@@ -21,8 +21,10 @@ MOST_FOR_SWITCH = 1000
 """Values that are left to compute where a gate divides the code: both halves are written."""
 MUCH = 256
 """The same, where that is done only if it tells which rule speaks."""
+MOST_DIVISIONS = 4
+"""Divisions in a row that decide between rules."""
 MOST_LEAVES = 2000
-"""Cases in which a token is chosen."""
+"""Cases in which events are followed to their end."""
 
 
 class Divider:
@@ -67,25 +69,30 @@ class Divider:
         if on is None:
             return self.decided(case, work)
         low, high = case.range(on)
-        ends = [(point, point) for point in range(int(low), int(high) + 1)]
-        pieces = [(point, case.refined(on, *point)) for point in ends]
-        branches = [(point, self.decided(piece, left_of(piece, work))) for point, piece in pieces]
+        pieces = [((n, n), case.refined(on, n, n)) for n in range(int(low), int(high) + 1)]
+        branches = [(ends, self.decided(piece, work)) for ends, piece in pieces]
         return [(case, Divide(on, branches))]
 
     def decided(self, case: Case, work: Routine, depth: int = 0) -> Acts:
-        """Divided by what decides between rules, before anything is filed."""
-        rules = possible(case, work.rules)
+        """Divided by what decides between rules: before anything is filed, and behind all events,
+        where the best token is said.
+        """
+        work = left_of(case, work)
         files = any(isinstance(e, Filing) and e.key.constant is None for e in work.events)
-        if files and len(rules) > 1 and depth < MOST_DIVISIONS:
-            found = division(case, rules, few=True)
+        undecided = len(work.rules) > 1 and depth < MOST_DIVISIONS
+        if undecided and (files or not work.events):
+            found = division(case, work.rules, few=files)
             if found is not None:
                 on, pieces = found
-                branches = [
-                    (ends, self.decided(piece, left_of(piece, work), depth + 1))
-                    for ends, piece in pieces
-                ]
+                branches = [(ends, self.decided(one, work, depth + 1)) for ends, one in pieces]
                 return [(case, Divide(on, branches))]
-        return self.finished(case, work)
+        if not work.events:
+            return [(case, Say(work.rules))]
+        self.leaves += 1
+        if self.leaves > MOST_LEAVES:
+            raise NotWorthItError
+        acts, case = self.follower.followed(case, work.events)
+        return [*acts, *self.decided(case, replace(work, events=()))]
 
     def root(self, case: Case, work: Routine) -> Sum | None:
         counts: Counter[Sum] = Counter()
@@ -110,13 +117,6 @@ class Divider:
             if not case.intervals.without(total, curve.number)[0].terms:
                 return curve.number
         return None if curves else total.direction[1]
-
-    def finished(self, case: Case, work: Routine) -> Acts:
-        self.leaves += 1
-        if self.leaves > MOST_LEAVES:
-            raise NotWorthItError
-        acts, case = self.follower.followed(case, work.events)
-        return [*acts, *chosen(case, work.rules)]
 
 
 def compares(block: Acts) -> bool:

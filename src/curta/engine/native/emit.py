@@ -15,7 +15,7 @@ from importlib.resources import files
 from curta.compiler.model import Model
 from curta.dyadic import power_of_two, simplify
 from curta.engine.native.code_to_c import CodeWriter
-from curta.engine.native.expressions import CannotSpecialiseError, integer
+from curta.engine.native.expressions import integer
 from curta.engine.native.following import Follower
 from curta.engine.native.places import Places
 from curta.engine.native.routine import Routine
@@ -85,7 +85,7 @@ def steps(model: Model, routine: Routine, *, specialise: bool) -> list[str]:
     if routine.streams:
         return [StreamsWriter(routine).functions()]
     if specialise:
-        with suppress(CannotSpecialiseError, NotWorthItError):
+        with suppress(NotWorthItError):
             return [RunWriter(Places(Follower(routine)), model.plan["stops"]).functions()]
     return [CodeWriter(routine).functions()]
 

@@ -15,6 +15,7 @@ from itertools import accumulate
 from curta.dyadic import Number, power_of_two, simplify
 from curta.engine.native.bits import Bits, Part, put_together
 from curta.engine.native.case import Case
+from curta.engine.native.selector import NotWorthItError
 from curta.engine.native.shapes import Jumps, is_length, is_scattered, square_wave_of, staircase_of
 from curta.engine.native.tables import array_to_c
 from curta.engine.native.values import ONE, Conjunction, Held, Pool, Product, Steps, Sum, ValueId
@@ -41,10 +42,6 @@ class Scope:
     def inner(self) -> Scope:
         """What is there at the beginning of a block within."""
         return Scope(**{name: known.copy() for name, known in vars(self).items()})
-
-
-class CannotSpecialiseError(Exception):
-    """What a case computes is no number of steps in 64 bits; the general code is left to do it."""
 
 
 class Expressions:
@@ -260,11 +257,11 @@ def size(number: int) -> str:
 
 def literal(number: int) -> str:
     if abs(number) >= 2**63:
-        raise CannotSpecialiseError(f"{number} is compared, and has more than 64 bits")
+        raise NotWorthItError(f"{number} is compared, and has more than 64 bits")
     return str(number) if abs(number) < 2**31 else f"INT64_C({number})"
 
 
 def integer(value: Number) -> int:
     if value != int(value):
-        raise CannotSpecialiseError(f"{value} is no whole number of steps")
+        raise NotWorthItError(f"{value} is no whole number of steps")
     return int(value)

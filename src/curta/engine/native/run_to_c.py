@@ -18,7 +18,7 @@ from curta.dyadic import Number
 from curta.engine.native.case import Case, Facts
 from curta.engine.native.classes import TokenClass
 from curta.engine.native.code_to_c import CodeWriter
-from curta.engine.native.expressions import CannotSpecialiseError, Scope, integer
+from curta.engine.native.expressions import Scope, integer
 from curta.engine.native.following import Intake, columns, intake
 from curta.engine.native.outline import functions_to_c
 from curta.engine.native.places import MOST_TOKENS, Exact, Places
@@ -74,7 +74,7 @@ class RunWriter(CodeWriter):
         """What is done at a place, by its selector; left out where that cannot be written."""
         found = dict[Number, str]()
         for value in self.places.selectors():
-            with suppress(NotWorthItError, CannotSpecialiseError):
+            with suppress(NotWorthItError):
                 found[value] = self.templates.template(value)
         return found
 

@@ -23,7 +23,9 @@ FEWEST_FOR_SELECTOR = 8
 
 
 class NotWorthItError(Exception):
-    """A model executes no program, or what it does is not worth being told apart."""
+    """A model executes no program, or what it does is not worth being told apart, or what a case
+    computes is no number of steps in 64 bits: the general code is left to do it.
+    """
 
 
 def selector_of(routine: Routine) -> ValueId:

@@ -56,11 +56,8 @@ def square_wave_of(jumps: Jumps) -> tuple[int, int, int] | None:
 
 def is_scattered(jumps: Jumps) -> bool:
     """Whether the jumps are few and far apart, such as all powers of two."""
-    if len(jumps) < 3:
-        return len(jumps) == 2 and jumps[0][1] != -jumps[1][1]
     entries = jumps[-1][0] - jumps[0][0]
-    most = MOST_ENTRIES if len(jumps) <= FEW_JUMPS else MOST_JUMPS
-    return entries > most and staircase_of(jumps) is None
+    return entries > (MOST_ENTRIES if len(jumps) <= FEW_JUMPS else MOST_JUMPS)
 
 
 def is_length(jumps: Jumps) -> bool:
