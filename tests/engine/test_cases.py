@@ -44,10 +44,9 @@ def value_at(pool: Pool, value: ValueId, point: Point) -> Number:
             return point[name]
         case Product(gate, factor):
             return max(meaning(pool, gate, point), 0) * meaning(pool, factor, point)
-        case Steps(argument, jumps, factor):
+        case Steps(argument, jumps):
             at = meaning(pool, argument, point)
-            level = sum(height for place, height in jumps if place <= at)
-            return level * meaning(pool, factor, point)
+            return sum(height for place, height in jumps if place <= at)
         case Held(total):
             return meaning(pool, total, point)
         case Conjunction(one, other):
@@ -110,11 +109,11 @@ def values(draw: st.DrawFn, pool: Pool, known: list[Sum]) -> Sum:
         width = draw(st.sampled_from([1, 2, 4, 8]))
         count = draw(st.sampled_from([1, 3, 7, 15]))
         jumps = tuple((simplify(n * width * unit), 1) for n in range(1, count + 1))
-        return Case(pool, Facts()).steps(argument, jumps, ONE)
+        return Case(pool, Facts()).steps(argument, jumps)
     places = draw(st.sets(st.sampled_from([Fraction(n, 2) for n in range(-20, 40)]), min_size=1))
     heights = draw(st.lists(COEFFICIENTS, min_size=len(places), max_size=len(places)))
     jumps = tuple(zip(map(simplify, sorted(places)), heights, strict=True))
-    return Case(pool, Facts()).steps(argument, jumps, factor)
+    return Case(pool, Facts()).steps(argument, jumps)
 
 
 def is_so(case: Case, pool: Pool, points: list[Point], totals: list[Sum]) -> None:

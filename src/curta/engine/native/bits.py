@@ -14,7 +14,6 @@ from itertools import pairwise
 
 from curta.dyadic import Number, power_of_two
 from curta.engine.native.values import (
-    ONE,
     Bounds,
     Conjunction,
     Parameter,
@@ -99,7 +98,7 @@ class BitFinder:
 
     def conjunction(self, value: ValueId, shape: Steps) -> Bits | None:
         """The bits of a conjunction that a table is of the bits of two numbers."""
-        if shape.factor != ONE or len(shape.jumps) > 1 << 2 * MOST_BITS:
+        if len(shape.jumps) > 1 << 2 * MOST_BITS:
             return None
         parts, rest = self.put_together(shape.argument, alone=True)
         if len(parts) != 2 or rest.terms:

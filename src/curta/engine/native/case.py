@@ -110,9 +110,7 @@ class Case:
         ((value, scale),) = total.terms
         ends = sorted((divided(low, scale), divided(high, scale)))
         definition = self.pool.entries[value].definition
-        if not isinstance(definition, Steps) or definition.factor != ONE:
-            return None
-        if any(height < 0 for _, height in definition.jumps):
+        if not isinstance(definition, Steps) or any(height < 0 for _, height in definition.jumps):
             return None
         low, high = self.range(definition.argument)
         unit = power_of_two(self.pool.step(definition.argument))
@@ -149,15 +147,15 @@ class Case:
 
     def grouped(self, total: Sum) -> Sum:
         """The same, with gates on one number that make up steps written as steps."""
-        groups: dict[tuple[Sum, Sum], list[tuple[ValueId, Number]]] = {}
+        groups: dict[Sum, list[tuple[ValueId, Number]]] = {}
         for value, coefficient in total.terms:
             definition = self.pool.definition(value)
-            if isinstance(definition, Product):
-                group = definition.gate.without_constant, definition.factor
-                groups.setdefault(group, []).append((value, coefficient))
-        for (argument, factor), members in groups.items():
+            if isinstance(definition, Product) and definition.factor == ONE:
+                group = groups.setdefault(definition.gate.without_constant, [])
+                group.append((value, coefficient))
+        for argument, members in groups.items():
             if len(members) > 1:
-                total = self.as_steps(total, argument, factor, members)
+                total = self.as_steps(total, argument, members)
         return self.merged(total)
 
     def merged(self, total: Sum) -> Sum:
@@ -165,7 +163,7 @@ class Case:
         by_number: dict[Sum, dict[Number, list[tuple[ValueId, Number]]]] = {}
         for value, coefficient in total.terms:
             definition = self.pool.definition(value)
-            if isinstance(definition, Steps) and definition.factor == ONE:
+            if isinstance(definition, Steps):
                 groups = by_number.setdefault(definition.argument, {})
                 groups.setdefault(coefficient, []).append((value, coefficient))
         for groups in by_number.values():
@@ -187,9 +185,7 @@ class Case:
         jumps = tuple((int(place / unit), height) for place, height in definition.jumps)
         return len(jumps) == 1 or staircase_of(jumps) is not None
 
-    def as_steps(
-        self, total: Sum, argument: Sum, factor: Sum, members: list[tuple[ValueId, Number]]
-    ) -> Sum:
+    def as_steps(self, total: Sum, argument: Sum, members: list[tuple[ValueId, Number]]) -> Sum:
         """The total, its members replaced by steps if that is what they are.
 
         They may be so only together with a multiple of the argument, which is a gate that is
@@ -206,8 +202,7 @@ class Case:
             bends.append((int(place), simplify(coefficient * unit)))
         rest = total.plus(Sum(tuple(members)), -1)
         jumps = jumps_of(bends)
-        slope = total.proportion(argument) if factor == ONE else 0
-        if jumps is None and slope and argument.terms:
+        if jumps is None and (slope := total.proportion(argument)):
             low = Fraction(self.range(argument)[0]) // unit
             jumps = jumps_of([(int(low), simplify(slope * unit)), *bends])
             rest = rest.plus(argument, -slope).plus(constant(simplify(slope * low * unit)))
@@ -219,7 +214,7 @@ class Case:
         if jumps is None:
             return total
         places = tuple((simplify(place * unit), height) for place, height in jumps)
-        return rest.plus(self.steps(argument, places, factor))
+        return rest.plus(self.steps(argument, places))
 
     # -- values -----------------------------------------------------------------------------
 
@@ -237,10 +232,10 @@ class Case:
         match definition:
             case Product(gate, factor):
                 return self.product(gate, factor)
-            case Steps(argument, jumps, factor):
+            case Steps(argument, jumps):
                 if self.is_as_it_was(definition):
                     return self.settled(Sum(((number, 1),)))
-                return self.settled(self.steps(argument, jumps, factor))
+                return self.settled(self.steps(argument, jumps))
             case Held(total):
                 return self.held(total)
             case FetchedValue(look_up, member):
@@ -258,7 +253,7 @@ class Case:
 
     def is_as_it_was(self, steps: Steps) -> bool:
         """Whether nothing is known of a value's argument that it was not defined with."""
-        if steps.factor != ONE or self.sum(steps.argument) != steps.argument:
+        if self.sum(steps.argument) != steps.argument:
             return False
         low, high = self.range(steps.argument)
         return low < steps.jumps[0][0] and steps.jumps[-1][0] <= high
@@ -307,7 +302,7 @@ class Case:
         unit = power_of_two(self.pool.step(gate.without_constant))
         if high <= unit:  # there is one value above 0
             least = gate.added % unit or unit
-            return self.steps(gate, ((least, least),), constant(number))
+            return self.steps(gate, ((least, simplify(least * number)),))
         return self.pool.product(gate, ONE).scaled(number)
 
     def assuming_found(self, factor: Sum) -> Self:
@@ -323,48 +318,31 @@ class Case:
             self.under_hit[look_up] = self.under(self.facts.with_hit(look_up))
         return self.under_hit[look_up]
 
-    def steps(self, argument: Sum, jumps: Rises, factor: Sum) -> Sum:
-        """factor * f(argument), f given by its jumps."""
+    def steps(self, argument: Sum, jumps: Rises) -> Sum:
+        """f(argument), f given by its jumps."""
         argument = self.sum(argument)
-        case = self
-        if factor != ONE:
-            factor = self.sum(factor)
-            if not factor.terms:
-                return ZERO
-            case = self.assuming_found(factor)
-            if case is not self:
-                argument = case.sum(argument)
-        low, high = case.range(argument)
+        low, high = self.range(argument)
         first, last = (bisect_right(jumps, end, key=place_of) for end in (low, high))
-        base = sum(height for _, height in jumps[:first])
-        inner = jumps[first:last]
-        if not inner:
-            return factor.scaled(base)
-        added = argument.added
-        argument = argument.without_constant
+        base = constant(simplify(sum(height for _, height in jumps[:first])))
+        added, argument = argument.added, argument.without_constant
         unit = power_of_two(self.pool.step(argument))
         heights: dict[Number, Number] = {}
-        for place, height in inner:
+        for place, height in jumps[first:last]:
             value = simplify(-((added - place) // unit) * unit)
             heights[value] = heights.get(value, 0) + height
-        inner = tuple((value, height) for value, height in heights.items() if height)
+        inner = tuple((value, simplify(height)) for value, height in heights.items() if height)
         if not inner:
-            return factor.scaled(base)
-        number = factor.constant
-        if number is not None:
-            base, factor = base * number, ONE
-            inner = tuple((place, simplify(height * number)) for place, height in inner)
+            return base
 
-            def reached(level: Number) -> Number:
-                return simplify(sum(height for place, height in inner if place <= level))
+        def reached(level: Number) -> Number:
+            return simplify(sum(height for place, height in inner if place <= level))
 
-            simplest = (
-                self.straight(argument, inner, low - added, high - added)
-                or self.mapped(argument, reached)
-                or self.in_units(argument, inner)
-            )
-            return simplest.plus(constant(base))
-        return self.pool.steps(argument, inner, factor).plus(factor, base)
+        simplest = (
+            self.straight(argument, inner, low - added, high - added)
+            or self.mapped(argument, reached)
+            or self.in_units(argument, inner)
+        )
+        return simplest.plus(base)
 
     def straight(self, argument: Sum, jumps: Rises, low: Number, high: Number) -> Sum | None:
         """The steps as a multiple of the argument, if there is one at every value that it takes."""
@@ -387,9 +365,9 @@ class Case:
         jumps: dict[Number, Number] = {}
         for value, coefficient in total.without_constant.terms:
             steps = self.pool.entries[value].definition
-            if not isinstance(steps, Steps) or steps.factor != ONE:
+            if not isinstance(steps, Steps) or len(steps.jumps) > MOST_COMPOSED:
                 return None
-            if argument not in (None, steps.argument) or len(steps.jumps) > MOST_COMPOSED:
+            if argument not in (None, steps.argument):
                 return None
             argument = steps.argument
             for place, height in steps.jumps:
@@ -413,9 +391,9 @@ class Case:
         """Steps as a multiple of steps of whole heights: one value, however it is scaled."""
         height = common_factor(h for _, h in jumps)
         if height == 1:
-            return self.pool.steps(argument, jumps, ONE)
+            return self.pool.steps(argument, jumps)
         units = tuple((place, divided(h, height)) for place, h in jumps)
-        return self.pool.steps(argument, units, ONE).scaled(height)
+        return self.pool.steps(argument, units).scaled(height)
 
 
 def common(cases: list[Case], known: Iterable[tuple[ValueId, Sum]]) -> Facts:

@@ -150,13 +150,10 @@ class Expressions:
         grain = self.pool.step(shape.argument)
         unit = power_of_two(grain)
         argument = self.text(shape.argument, grain, scope)
-        own = self.pool.step(shape.factor)
-        factor = "" if shape.factor == ONE else f"({self.text(shape.factor, own, scope)})"
-        heights = [integer(height * power_of_two(own - step)) for _, height in shape.jumps]
+        heights = [integer(height * power_of_two(-step)) for _, height in shape.jumps]
         places = [-(-place // unit) for place, _ in shape.jumps]
         jumps = tuple(zip(places, heights, strict=True))
         by = "" if heights[0] == 1 else f"{literal(heights[0])} * "
-        times = f" * {factor}" if factor else ""
         test = ""
         if len(jumps) == 1:
             test = f"{argument} >= {literal(places[0])}"
@@ -168,21 +165,19 @@ class Expressions:
                 else f"(uint64_t)({argument} - {literal(places[0])}) < {literal(width)}u"
             )
         if test:
-            if factor:
-                return f"{test} ? {by}{factor} : 0"
             return f"{test} ? {literal(heights[0])} : 0" if by else test
         if found := staircase_of(jumps):
-            return by + self.staircase(case, shape.argument, found, scope) + times
+            return by + self.staircase(case, shape.argument, found, scope)
         if wave := square_wave_of(jumps):
-            return f"{by}({self.staircase(case, shape.argument, wave, scope)} & 1){times}"
+            return f"{by}({self.staircase(case, shape.argument, wave, scope)} & 1)"
         if len(jumps) >= FEWEST_FOR_TABLE and not is_scattered(jumps):
-            return self.looked_up(case, shape.argument, jumps, argument) + times
+            return self.looked_up(case, shape.argument, jumps, argument)
         if is_length(jumps):
-            return f"{by}bit_length(clamped({argument}, {(1 << len(jumps)) - 1})){times}"
+            return f"{by}bit_length(clamped({argument}, {(1 << len(jumps)) - 1}))"
         tests = " + ".join(
             f"({argument} >= {literal(place)} ? {literal(height)} : 0)" for place, height in jumps
         )
-        return f"({tests}){times}"
+        return f"({tests})"
 
     def looked_up(self, case: Case, argument: Sum, jumps: Jumps, text: str) -> str:
         """The entry of a table, which goes on beyond the jumps if the argument does not go far."""

@@ -101,11 +101,11 @@ class Intervals:
             case Product(gate, factor):
                 low, high = self.of(gate)
                 return times((max(low, 0), max(high, 0)), self.of(factor))
-            case Steps(argument, _, factor):
+            case Steps(argument):
                 places, levels = pool.levels(value)
                 first, last = (bisect_right(places, end) for end in self.of(argument))
                 reached = levels[first : last + 1]
-                return times((min(reached), max(reached)), self.of(factor))
+                return min(reached), max(reached)
             case Held(total):
                 return self.of(total)
             case Conjunction(one, other):

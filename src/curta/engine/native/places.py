@@ -35,7 +35,6 @@ from curta.engine.native.routine import (
 )
 from curta.engine.native.selector import FEWEST_FOR_SELECTOR, NotWorthItError, selector_of
 from curta.engine.native.values import (
-    ONE,
     ZERO,
     Column,
     Digit,
@@ -219,7 +218,7 @@ class Places:
             match self.pool.entries[value].definition:
                 case FetchedValue(number, member) if self.pool.look_ups[number].rows == rows:
                     found.append((value, member, self.pool.look_ups[number].query))
-                case Steps(argument, jumps, factor) if rows is None and factor == ONE:
+                case Steps(argument, jumps) if rows is None:
                     if len(jumps) >= FEWEST_FOR_SELECTOR and self.counts(argument):
                         found.append((value, jumps, argument))
         return found
@@ -300,8 +299,8 @@ class Places:
                 there = self.pool.look_up(replace(self.pool.look_ups[number], query=self.place))
                 entry = self.pool.entries[value]
                 return self.pool.value(FetchedValue(there, member), entry.step, entry.name)
-            case Steps(_, jumps, factor):
-                return self.pool.steps(self.place, jumps, factor)
+            case Steps(_, jumps):
+                return self.pool.steps(self.place, jumps)
             case definition:
                 raise AssertionError(f"{definition} is no field")
 

@@ -12,7 +12,7 @@ from fractions import Fraction
 from curta.dyadic import power_of_two
 from curta.engine.native.case import Case, Facts
 from curta.engine.native.routine import Routine
-from curta.engine.native.values import ONE, FetchedValue, Parameter, Pool, Product, Steps, ValueId
+from curta.engine.native.values import FetchedValue, Parameter, Pool, Product, Steps, ValueId
 
 MOST_CHOICES = 256
 """Values of a selector."""
@@ -51,11 +51,7 @@ def is_found(pool: Pool, value: ValueId) -> bool:
     definition = pool.entries[value].definition
     if isinstance(definition, FetchedValue | Parameter):
         return True
-    return (
-        isinstance(definition, Steps)
-        and definition.factor == ONE
-        and len(definition.jumps) >= FEWEST_FOR_SELECTOR
-    )
+    return isinstance(definition, Steps) and len(definition.jumps) >= FEWEST_FOR_SELECTOR
 
 
 def is_choice(case: Case, value: ValueId) -> bool:

@@ -8,7 +8,7 @@ from curta.dyadic import power_of_two
 from curta.engine.native.case import Case
 from curta.engine.native.code_to_c import CodeWriter
 from curta.engine.native.expressions import Scope
-from curta.engine.native.values import FetchedKey, FetchedValue, Held, Product, Steps, Sum
+from curta.engine.native.values import FetchedKey, FetchedValue, Product, Sum
 
 
 class StreamsWriter(CodeWriter):
@@ -60,9 +60,7 @@ class StreamsWriter(CodeWriter):
                 case FetchedValue(number) | FetchedKey(number):
                     if not self.pool.look_ups[number].nearest:
                         found.add(number)
-                case Held(held):
-                    found |= self.look_ups_behind(held)
-                case Product(gate, factor) | Steps(gate, _, factor) if factor.constant is not None:
+                case Product(gate, factor) if factor.constant is not None:
                     keys = [
                         term
                         for term in gate.without_constant.terms

@@ -155,14 +155,13 @@ class Product:
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """factor * f(argument): f rises by a height at every place, and is flat in between.
+    """f(argument): f rises by a height at every place, and is flat in between.
 
     The argument has no constant, and places are values that it may have, in their order.
     """
 
     argument: Sum
     jumps: Rises
-    factor: Sum
 
 
 @dataclass(frozen=True, slots=True)
@@ -333,16 +332,15 @@ class Pool:
     def product(self, gate: Sum, factor: Sum) -> Sum:
         return self.value(Product(gate, factor), self.step(gate) + self.step(factor))
 
-    def steps(self, argument: Sum, jumps: Rises, factor: Sum) -> Sum:
-        steps = Steps(argument, jumps, factor)
+    def steps(self, argument: Sum, jumps: Rises) -> Sum:
+        steps = Steps(argument, jumps)
         number = self.known.get(steps)
         if number is None:
             grain, places = self.step(argument), [place for place, _ in jumps]
             assert not argument.added
             assert all(step_of(place) >= grain for place in places)
             assert all(before < place for before, place in pairwise(places))
-            step = min(step_of(height) for _, height in jumps) + self.step(factor)
-            number = self.define(steps, step)
+            number = self.define(steps, min(step_of(height) for _, height in jumps))
         return Sum(((number, 1),))
 
     @lasting
@@ -354,7 +352,7 @@ class Pool:
         unit, height = power_of_two(self.step(shape.argument)), power_of_two(entry.step)
         width = int(shape.jumps[0][0] // unit)
         expected = ((n * width * unit, height) for n in range(1, len(shape.jumps) + 1))
-        fits = width > 1 and not width & (width - 1) and shape.factor == ONE
+        fits = width > 1 and not width & (width - 1)
         fits = fits and all(a == b for a, b in zip(shape.jumps, expected, strict=True))
         return width if fits else None
 
@@ -367,7 +365,7 @@ class Pool:
                 added = gate.added
                 bend = divided(-added, scale)
                 return Curve(number, (bend,), lambda place: max(scale * place + added, 0))
-            case Steps(argument, jumps, factor) if factor == ONE and len(jumps) <= MOST_BENDS:
+            case Steps(argument, jumps) if len(jumps) <= MOST_BENDS:
                 scale, number = self.unit(argument)
                 step = power_of_two(self.step(argument))
                 bends = {divided(p, scale) for place, _ in jumps for p in (place, place - step)}
@@ -415,9 +413,7 @@ class Pool:
         match self.entries[value].definition:
             case Product(gate, factor):
                 yield from (gate, factor)
-            case Steps(argument, _, factor):
-                yield from (argument, factor)
-            case Held(total):
+            case Steps(total) | Held(total):
                 yield total
             case Conjunction(one, other):
                 yield from (one, other)
