@@ -51,6 +51,8 @@ LESS = 0.05
 MOST_BUILDS = 8
 MORE = 2
 """Times the tokens of one build, until there is another."""
+FEW = 8
+"""Tokens that are quicker to look at one by one."""
 SCATTER = 7919
 """So that samples are taken in all parts of chunks."""
 
@@ -273,7 +275,12 @@ class Warming:
         """Tokens that were not said may have changed what is known of places."""
         if self.code is None or not len(tokens):
             return
-        if builds.classes_of_tokens(self.workshop.class_of, tokens).min() < 0:
+        classes = self.workshop.class_of
+        if len(tokens) < FEW:
+            is_known = all(t < len(classes) and classes[t] >= 0 for t in tokens)
+        else:
+            is_known = builds.classes_of_tokens(classes, tokens).min() >= 0
+        if not is_known:
             self.library.set_places(self.state, None)
             self.is_attached = False
 
