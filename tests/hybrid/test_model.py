@@ -478,3 +478,10 @@ def test_modules_have_names_of_their_own(model: HybridModel, wat: Path) -> None:
     with pytest.raises(UserError, match="expected one of"):
         HybridModel(base(), tiny.tokenizer(), ["nothing"])
     assert CallRejected is not CallResult
+
+
+def test_a_model_that_nobody_taught_can_be_made_to_call() -> None:
+    """Its own equations, which are what is computed elsewhere, cannot be asked for."""
+    hybrid = HybridModel(tiny.model("grouped queries"), tiny.chat_tokenizer())
+    said = hybrid.ask("ab", call="calculate(48*87)", max_new_tokens=40).text
+    assert said.startswith("<<calc: 48*87>> = 4176")

@@ -51,7 +51,21 @@ WORDS = re.compile(r"(?<=[0-9%) ])(?!of [0-9($])[A-Za-z]{2,}(?![0-9A-Za-z(])(?:/
 ITEM = re.compile(r"^[ \t]*(?:[-*•]|[0-9]+[.)])[ \t]+", re.MULTILINE)
 """A mark at the beginning of a line: what follows is no operand of it."""
 
-LONGER_BEFORE = re.compile(r"[-+*/×·⋅÷−–^%(]\s*$|[0-9] $")
+COMPUTING = (
+    r"(?i:percent|square[ds]?|cube[ds]?|factorials?|choose|mod(?:ulo)?|plus|minus|negative|times|"
+    r"(?:multiplied|divided|divide|raised|increased|decreased)|by|over|of|than|power|roots?|sqrt|"
+    r"cbrt|logs?|log|ln|exp|sin|cos|tan|pi|degrees?|radians?|twice|double|triple|hal(?:f|ves)|"
+    r"thirds?|fourths?|fifths?|sixths?|eighths?|tenths?|quarters?|hundredths?|thousandths?|dozens?|"
+    r"hundreds?|thousands?|millions?|billions?|trillions?)"
+)
+"""Words that are more than a unit: what is computed with them is more than what is read."""
+
+DOUBTFUL = re.compile(
+    rf"(?<![A-Za-z]){COMPUTING}(?![A-Za-z(])(?<! of)|(?<![0-9.,])0[0-9]|^[0-9]{{4}}-[0-9]+-[0-9]+$"
+)
+"""Such words in a calculation; half a number, such as the end of `1 000`; a date."""
+
+LONGER_BEFORE = re.compile(rf"[-+*/×·⋅÷−–^%(√∙}})!]\s*$|[0-9] $|(?<![A-Za-z]){COMPUTING}\s*$")
 LONGER_BEHIND = re.compile(r" ?(?:[*/×÷^+]|:[0-9]|[xX] ?[0-9(])| [0-9]{3}| [0-9]+/[0-9]")
 SPELLINGS = {
     r"\times": "*", r"\cdot": "*", r"\div": "/", r"\$": "$", r"\%": "%", r"\(": " ", r"\)": " ",
@@ -87,7 +101,7 @@ def calculations(text: str) -> Iterator[Calculation]:
     while match := EQUATION.search(plain, at):
         at = match.start("right")
         longer = LONGER_BEFORE.search(plain[: match.start()])
-        if longer or LONGER_BEHIND.match(plain[match.end() :]) or mixed(match["left"]):
+        if longer or LONGER_BEHIND.match(plain[match.end() :]) or unclear(match["left"]):
             continue
         if found := checked(match["left"], match["right"]):
             yield found
@@ -100,8 +114,10 @@ def spelt_plainly(text: str) -> str:
     return re.sub("[ \t]+", " ", ITEM.sub("", text))
 
 
-def mixed(expression: str) -> bool:
-    """Whether terms of different units are added."""
+def unclear(expression: str) -> bool:
+    """Whether terms of different units are added, or words may be more than units."""
+    if DOUBTFUL.search(expression):
+        return True
     units = {unit.lower().rstrip("s") for unit in WORDS.findall(expression)}
     return len(units) > 1 and bool(re.search("[-+−–]", expression))
 

@@ -94,6 +94,8 @@ class JointRow(Row):
 class Writer(CalcGenerator):
     """The language model with modules for tools, each row of which keeps its stream."""
 
+    untaught = "prompted"  # a call can be asked for
+
     def __init__(self, model: HybridModel) -> None:
         self.modules, self.vocabulary = model.compiled, model.vocabulary
         tools = [module.tool for module in self.modules.values()]

@@ -54,8 +54,6 @@ PLAIN = (
 """Flags, in one word, that speak of the program alone, not of the libraries that it is linked with.
 zig would compile its library once more for some of them (-fwrapv)."""
 UNLINKED = ("-c", "-r", "-shared", "--shared")
-STARTLESS = ("-ffreestanding", "-nostdlib", "-nostartfiles")
-"""Flags by which the C library does not start main."""
 SEARCHED = ("-isystem", "-iquote", "-idirafter", "-I")
 PAIRED = (*SEARCHED, "-include", "-D", "-U")
 """Flags whose meaning is the next word, if they are words of their own."""
@@ -67,16 +65,11 @@ def are_plain(flags: Sequence[str]) -> bool:
     return all(re.fullmatch(PLAIN, word) or (word in PAIRED and next(words, "")) for word in words)
 
 
-def check(flags: Sequence[str], library: bool) -> None:
+def check(flags: Sequence[str]) -> None:
     """Refuse flags by which there is no program."""
     for flag in flags:
         if flag in UNLINKED:
             raise UserError(f"{flag} makes no program: curta links sources, all at once")
-        if flag in STARTLESS and not library:
-            raise UserError(
-                f"{flag} makes no program: the C library starts main; functions can be called one "
-                "by one with --invoke NAME, or with Machine.instantiate"
-            )
 
 
 def searched(flags: Sequence[str]) -> list[str] | None:

@@ -123,7 +123,7 @@ def read_program(
     kinds = {kind_of(path) for path in paths}
     watcher = watcher or patient(COMPILING)
     if kinds <= {"c", "c++"}:
-        check(flags, library)
+        check(flags)
         compilation = Compilation(tuple(map(spelt, paths)), tuple(flags), library)
         return compilation.cached() or compilation.compile(watcher)
     if len(paths) > 1:

@@ -55,6 +55,7 @@ ATTACKS: dict[type[CalculatorError], tuple[str, ...]] = {
         "pi/10**308/10**308",
         "radians(exp(-745))",
         "exp(10**300)",
+        "exp(-10**300)",
         "2**(pi*10**300)",
         "tan(pi/2)",
         "round(1, 10**9)",
@@ -75,6 +76,9 @@ ATTACKS: dict[type[CalculatorError], tuple[str, ...]] = {
         "sin(pi) == 0",
         "floor(sqrt(2)^2)",
         "sin(pi)/sin(pi)",
+        "(1-cos(exp(-6000)))/exp(-6000)^2",
+        "ln(1+exp(-12000))/exp(-12000)",
+        "(1+exp(-12000)-1)*exp(2800)*exp(2800)*exp(2800)*exp(2800)*exp(805)",
         "+".join(["sin(10**400)^2", "cos(10**400)^2"] * 2) + " == 2",
     ),
     UnknownNameError: (

@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 from pathlib import Path
 
+import flint
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -256,6 +257,9 @@ def test_anything_that_looks_like_an_expression_is_finite_or_an_error(text: str)
         ("0.1 + 0.2 == 0.3", True),
         ("sqrt(4) == 2", True),
         ("3 < pi", True),
+        ("5 % tau == 5", True),
+        ("exp(-50000) > 0", True),
+        ("acos(1) == 0", True),
         ("min(sqrt(2), 1.4142135623730951) == 1.4142135623730951", False),
         ("sqrt(2)*10^900 < 1.4142135623730951*10^900", True),
     ],
@@ -270,6 +274,12 @@ def test_without_its_library_an_error_says_how_to_get_it(monkeypatch: pytest.Mon
     assert CALCULATOR.evaluate("2/3 + sqrt(4)").text == "2.666667"
     with pytest.raises(CalculatorError, match="pip install python-flint"):
         CALCULATOR.evaluate("sqrt(2)")
+
+
+def test_the_precision_of_others_stays_theirs() -> None:
+    with flint.ctx.workprec(333):
+        CALCULATOR.evaluate_all(["sqrt(3)", "sqrt(2)^2 == 2", "1/0 + pi"])
+        assert flint.ctx.prec == 333
 
 
 def test_what_was_asked_before_does_not_count() -> None:

@@ -17,6 +17,7 @@ from curta.delegate.calculator.exact import (
     NO_POWER,
     Function,
     Number,
+    Rational,
     arithmetic,
     check,
     check_bits,
@@ -98,7 +99,8 @@ def floor_divide(budget: Budget, a: Any, b: Any) -> int:
 
 def modulo(budget: Budget, a: Any, b: Any) -> Number:
     if is_ball(a) or is_ball(b):
-        return ball(a) - ball(b) * floor_divide(budget, a, b)
+        times = floor_divide(budget, a, b)
+        return ball(a) - ball(b) * times if times else a
     if b == 0:
         raise UndefinedError("remainder of a division by 0")
     return reduced(a % b)
@@ -136,18 +138,25 @@ def cube_root(budget: Budget, value: Any) -> Number:
     return -root if below_zero else root
 
 
-def logarithm(budget: Budget, value: Any, base: Any = None) -> Any:
+def logarithm(budget: Budget, value: Any, base: Any = None) -> Number:
     if base is None:
         return natural_logarithm(value)
+    if isinstance(base, int) and base > 1 and not is_ball(value) and value > 0:
+        exponent = whole_logarithm(value, base)
+        if exponent is not None:
+            return exponent
     above, below = natural_logarithm(value), natural_logarithm(base)
     if is_zero(below):
         raise UndefinedError("there is no logarithm to the base 1")
-    ratio: Any = divide(budget, above, below)
-    if isinstance(base, int) and not is_ball(value) and base > 1 and is_ball(ratio):
-        exponent = ratio.unique_fmpz()
-        if exponent is not None and Fraction(base) ** int(exponent) == value:
-            return int(exponent)
-    return ratio
+    return divide(budget, above, below)
+
+
+def whole_logarithm(value: Rational, base: int) -> int | None:
+    """Which power of the base it is, if it is one."""
+    power = value.denominator if value.numerator == 1 else value.numerator
+    exponent = round(math.log(power, base))
+    found = exponent if power == value.numerator else -exponent
+    return found if Fraction(base) ** found == value else None
 
 
 def rounded(budget: Budget, value: Any, places: Any = 0) -> Number:

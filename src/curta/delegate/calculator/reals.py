@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Callable
+from contextlib import nullcontext, suppress
 from fractions import Fraction
 from typing import Any, TypeVar
 
@@ -23,9 +24,13 @@ T = TypeVar("T")
 
 RATIONAL = (int, Fraction)
 
-FIRST, LAST, MORE = 64, 2**14, 4
-"""Bits of balls: at first, at last, and how many times more each time. The last are more than the
-longest numbers of a budget have, whose sines take all of their bits."""
+BITS = (64, 256, 1024, 4096, 16384)
+"""Of balls, one after the other. The last are more than the longest numbers of a budget have, whose
+sines take all of their bits."""
+
+LAST = BITS[-1]
+LEAST = Fraction(1, 2**4096)
+"""What is nearer to 0 is 0, if nobody can tell it from that."""
 
 TINY = -4 * LAST
 """The power of two that a ball's ends are widened by, which bounds how long they are as fractions.
@@ -36,11 +41,10 @@ class Near(Fraction):
     """A rational that has the float and the text of a number that may not be rational."""
 
 
-class Working:
-    """With how many bits balls are made: the library has one number for all threads."""
+class Working(threading.local):
+    """With how many bits this thread makes balls; with none, it makes no balls."""
 
-    lock = threading.RLock()
-    bits = FIRST
+    bits = 0
 
     @property
     def is_last(self) -> bool:
@@ -49,21 +53,25 @@ class Working:
 
 
 WORKING = Working()
+LOCK = threading.Lock()
+"""The library has one number of bits for all threads."""
 
 
 def decided(compute: Callable[[], T]) -> T:
-    """What is computed with as many bits as it takes."""
-    with WORKING.lock:
+    """What is computed with as many bits as it takes; most needs none."""
+    with suppress(UndecidedError):
+        return compute()
+    with LOCK:
+        context = library().ctx
+        before = context.prec
         try:
-            while True:
-                try:
+            for WORKING.bits in BITS:
+                context.prec = WORKING.bits
+                with suppress(UndecidedError) if not WORKING.is_last else nullcontext():
                     return compute()
-                except UndecidedError:
-                    if WORKING.is_last:
-                        raise
-                    WORKING.bits *= MORE
+            raise AssertionError("the last number of bits raises what there is")
         finally:
-            WORKING.bits = FIRST
+            WORKING.bits, context.prec = 0, before
 
 
 def is_ball(value: Any) -> bool:
@@ -72,10 +80,10 @@ def is_ball(value: Any) -> bool:
 
 def ball(value: Any) -> Ball:
     """A number as a ball."""
-    library = flint()
+    made = flint()
     if isinstance(value, Fraction):
-        return library.arb(library.fmpq(value.numerator, value.denominator))
-    return library.arb(value) if isinstance(value, int) else value
+        return made.arb(made.fmpq(value.numerator, value.denominator))
+    return made.arb(value) if isinstance(value, int) else value
 
 
 def pi() -> Ball:
@@ -83,16 +91,22 @@ def pi() -> Ball:
 
 
 def flint() -> Any:
-    """The library, with the bits that are worked with."""
+    """The library, where balls are made."""
+    if not WORKING.bits:
+        raise UndecidedError("not without balls")
+    return library()
+
+
+def library() -> Any:
+    """The library."""
     try:
-        import flint as library
+        import flint
     except ImportError:
         raise CalculatorError(
             "roots, logarithms and angles that are not rational need another package: "
             "pip install python-flint"
         ) from None
-    library.ctx.prec = WORKING.bits
-    return library
+    return flint
 
 
 def check_ball(value: Ball, bits: int) -> None:
@@ -140,7 +154,9 @@ def near(value: Ball, question: Callable[[Fraction], Any]) -> Near:
     """A rational for which a question has the number's answer; 0 for what is not told from it."""
     low, high = ends(value)
     if low <= 0 <= high:
-        if WORKING.is_last:
+        if WORKING.is_last and not value.contains(0):
+            raise TooLargeError("a result that is not rational, and no float is near it")
+        if WORKING.is_last and max(-low, high) < LEAST:
             return Near(0)
         raise UndecidedError("it may be 0")
     between(low, high, question)
@@ -149,11 +165,10 @@ def near(value: Ball, question: Callable[[Fraction], Any]) -> Near:
 
 def sign(value: Any) -> int:
     """-1, 0 or 1."""
-    return settled(value, sign_of)
-
-
-def sign_of(number: Any) -> int:
-    return (number > 0) - (number < 0)  # type: ignore[no-any-return]
+    found = bool(value > 0) - bool(value < 0)
+    if not found and is_ball(value) and not value.is_zero():
+        raise UndecidedError("too near to 0 to be told from it")
+    return found
 
 
 def floor(value: Any) -> int:

@@ -14,10 +14,9 @@ from dataclasses import dataclass
 from curta.delegate.calculations import (
     CALCULATOR,
     LEFT,
-    LONGER_BEFORE,
-    mixed,
     readable,
     spelt_plainly,
+    unclear,
 )
 from curta.delegate.interception.calls import CALCULATE, Outcome
 from curta.delegate.interception.events import TextDelta
@@ -31,10 +30,17 @@ SIGN = re.compile(r"(?<![<>=!:])=(?![=>])")
 LAST = re.compile(rf"(?<![0-9A-Za-z_.,:/\\])(?P<left>{LEFT}) ?$")
 WRITTEN = (
     (re.compile(r"\\(?:text|mathrm|textbf)\{([^{}]*)\}"), r" \1 "),
-    (re.compile(r"\\[dt]?frac\{([^{}]*)\}\{([^{}]*)\}"), r"(\1)/(\2)"),
+    (re.compile(r"\\[dt]?frac\{([^{}]*)\}\{([^{}]*)\}"), r"((\1)/(\2))"),
+    (re.compile(r"\{,\}"), ","),
     (re.compile(r"\\(?:left|right|[,;! ])"), ""),
 )
 """What LaTeX puts around numbers and units, and what is read instead."""
+
+LED_IN = re.compile(
+    r"(?:^|[\[=$]|(?<![0-9]):|\b(?i:is|are|has|have|so|then|thus|becomes|gives|us|get),?)\s*$"
+)
+"""What may stand before a calculation in its line: otherwise it may be a part of something longer.
+"""
 
 LONGEST = 300
 """Characters of a line in which a calculation is looked for."""
@@ -112,7 +118,7 @@ def calculation_at_end(line: str) -> str | None:
         plain = written.sub(read, plain)
     plain = spelt_plainly(plain).replace("( ", "(").replace(" )", ")")
     found = LAST.search(plain)
-    if found is None or LONGER_BEFORE.search(plain[: found.start()]) or mixed(found["left"]):
+    if found is None or not LED_IN.search(plain[: found.start()]) or unclear(found["left"]):
         return None
     expression = readable(found["left"])
     try:

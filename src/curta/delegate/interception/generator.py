@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import groupby
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch.nn.utils.rnn import pad_sequence
@@ -87,6 +87,9 @@ class CalcGenerator:
     never told of tools.
     """
 
+    untaught: ClassVar[FormatName] = "equations"
+    """How a model that nobody taught calls the calculator alone."""
+
     def __init__(
         self,
         model: Any,
@@ -107,9 +110,18 @@ class CalcGenerator:
         own = [each for each in tools if each.name != CALCULATE]
         self.tools: tuple[Tool, ...] = (CalculatorTool(self.calculator), *own)
         self.fragments = Fragments(tokenizer)
-        self.format, self.for_tools = chosen_formats(
-            tokenizer, self.protocol, format, is_taught=taught is not None, constrained=constrained
-        )
+        self.format: Format
+        self.for_tools: Format | None = None
+        """How other tools are called, if not as the calculator is."""
+        if format is not None:
+            self.format = named_format(tokenizer, self.protocol, format)
+        elif taught is not None or getattr(tokenizer, "chat_template", None) is None:
+            self.format = Inline(self.protocol)
+        else:
+            self.format = named_format(
+                tokenizer, self.protocol, "prompted" if constrained else self.untaught
+            )
+            self.for_tools = own_format(tokenizer)[0] or Prompted(self.protocol)
         self.calling = self.calling_with(self.tools)
         assert self.calling.format.markers  # an error if there is none for one of the tools
 
@@ -134,7 +146,7 @@ class CalcGenerator:
         `shape`, a grammar in Lark's words, what is no call has that.
         """
         budget = getattr(self.calculator, "budget", None) or Budget()
-        others = any(tool.name != CALCULATE for tool in tools)
+        others = bool(asked) or any(tool.name != CALCULATE for tool in tools)
         format = self.for_tools if self.for_tools and others else self.format
         if isinstance(format, Prompted) and self.context is not None:
             format = replace(format, most_tokens=min(format.most_tokens, self.context // 4))
@@ -284,26 +296,6 @@ class CalcGenerator:
             others = given.get("stopping_criteria") or ()
             given["stopping_criteria"] = StoppingCriteriaList([*others, criteria])
         return given
-
-
-def chosen_formats(
-    tokenizer: Any,
-    protocol: Protocol,
-    name: FormatName | None,
-    *,
-    is_taught: bool,
-    constrained: bool,
-) -> tuple[Format, Format | None]:
-    """The way to call that is named, or the best that there is for the calculator; and the one for
-    other tools, if it is another.
-    """
-    if name is not None:
-        return named_format(tokenizer, protocol, name), None
-    if is_taught or getattr(tokenizer, "chat_template", None) is None:
-        return Inline(protocol), None
-    prompted = Prompted(protocol)
-    alone = prompted if constrained else Equations(protocol)
-    return alone, own_format(tokenizer)[0] or prompted
 
 
 def named_format(tokenizer: Any, protocol: Protocol, name: FormatName) -> Format:
