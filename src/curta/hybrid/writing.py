@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from curta.delegate.interception.calls import CALCULATE, Call, Outcome, answered
-from curta.delegate.interception.generator import CalcGenerator
+from curta.delegate.interception.generator import CalcGenerator, Prompt
 from curta.delegate.interception.row import Row
 from curta.delegate.tools.calculator import CalculatorTool
 from curta.errors import TokenError
@@ -106,5 +106,5 @@ class Writer(CalcGenerator):
             **model.writing,
         )  # fmt: skip
 
-    def row(self, tell: Callable[[Any], None]) -> JointRow:
+    def row(self, tell: Callable[[Any], None], prompt: Prompt = ()) -> JointRow:
         return JointRow(self, tell)

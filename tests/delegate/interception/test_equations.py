@@ -15,7 +15,7 @@ from curta.delegate.interception.equations import (
     calculation_at_end,
 )
 from curta.delegate.interception.events import CallResult, Event, TextDelta, written
-from curta.delegate.interception.generator import CalcGenerator
+from curta.delegate.interception.generator import CalcGenerator, Prompt
 from curta.delegate.interception.protocol import Protocol
 from curta.delegate.interception.scanner import Closed, Found
 from curta.delegate.tools.calculator import CalculatorTool
@@ -146,11 +146,11 @@ def test_other_tools_are_not_called_by_equals_signs() -> None:
         Equations().opening("calculate")
 
 
-def said(*pieces: str) -> tuple[str, list[str]]:
+def said(*pieces: str, behind: Prompt = ()) -> tuple[str, list[str]]:
     """What a model that chooses these pieces has written, and which calls were answered."""
     spoken = tokenizer_of_any_text()
     events: list[Event] = []
-    row = CalcGenerator(None, spoken, format="equations").row(events.append)
+    row = CalcGenerator(None, spoken, format="equations").row(events.append, behind)
     fed: list[int] = []
     for piece in pieces:
         for token in spoken.encode(piece, add_special_tokens=False):
@@ -160,6 +160,13 @@ def said(*pieces: str) -> tuple[str, list[str]]:
     assert spoken.decode(fed) == text
     assert written(events, Protocol()) == text
     return text, [event.expression for event in events if isinstance(event, CallResult)]
+
+
+def test_the_prompt_may_have_begun_the_first_line() -> None:
+    assert said("10 + 4 =", " 7", behind="Half of ")[1] == []
+    assert said("10 + 4 =", " 7")[1] == ["10 + 4"]
+    for begun in ("\n", "is "):
+        assert said(f"{begun}10 + 4 =", " 7", behind="Half of ")[1] == ["10 + 4"]
 
 
 def test_the_result_is_put_behind_the_sign() -> None:

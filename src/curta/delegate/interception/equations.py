@@ -42,22 +42,29 @@ LED_IN = re.compile(
 """What may stand before a calculation in its line: otherwise it may be a part of something longer.
 """
 
+CONTINUED = "…"
+"""Stands for the text that a model goes on with."""
+
 LONGEST = 300
 """Characters of a line in which a calculation is looked for."""
 
 
 @dataclass(frozen=True)
 class Equations(Inline):
-    """Calls that are the model's own calculations: `87 * 48 =` is one, answered by ` 4176`."""
+    """Calls that are the model's own calculations: `87 * 48 =` is one, answered by ` 4176`.
+
+    continued: whether the answer goes on with a text, which may have begun its first calculation
+    """
 
     name: str = "calculations in the model's own words"
+    continued: bool = False
 
     @property
     def markers(self) -> tuple[Marker, ...]:
         return (EQUALS,)
 
     def scanner(self) -> EquationScanner:
-        return EquationScanner(self.protocol.most_calls)
+        return EquationScanner(self.protocol.most_calls, CONTINUED if self.continued else "")
 
     def with_tools(self, tools: Sequence[Tool]) -> Equations:
         if other := next((tool.name for tool in tools if tool.name != CALCULATE), None):
@@ -76,9 +83,9 @@ class EquationScanner(Scanner):
     before it is complete.
     """
 
-    def __init__(self, most_calls: int = 64) -> None:
+    def __init__(self, most_calls: int = 64, line: str = "") -> None:
         super().__init__((), most_calls=most_calls)
-        self.line = ""
+        self.line = line
         """What has been written of a line."""
 
     def feed(self, piece: str) -> list[Found]:

@@ -166,11 +166,18 @@ class CalcGenerator:
     @property
     def loop(self) -> Loop:
         """For `model.generate(**inputs, custom_generate=generator.loop)`."""
-        return Loop(lambda number: self.row(ignore))
+        return Loop(lambda number: self.row(ignore, ""))
 
-    def row(self, tell: Callable[[Event], None]) -> Row:
+    def row(self, tell: Callable[[Event], None], prompt: Prompt = ()) -> Row:
         """An answer that has not begun."""
-        return Row(self.tokenizer, self.calling, tell)
+        return Row(self.tokenizer, self.calling_behind(prompt), tell)
+
+    def calling_behind(self, prompt: Prompt) -> Calling:
+        """How answers to it call."""
+        format = self.calling.format
+        if isinstance(prompt, str) and isinstance(format, Equations):
+            return replace(self.calling, format=replace(format, continued=True))
+        return self.calling
 
     def generate(self, prompts: Sequence[Prompt], **options: Any) -> list[Output]:
         """All prompts at once; options are those of transformers' `generate`.
@@ -180,8 +187,9 @@ class CalcGenerator:
         if not prompts:
             return []
         each_has = options.get("num_return_sequences") or 1
-        events: list[list[Event]] = [[] for _ in range(len(prompts) * each_has)]
-        rows = [self.row(each.append) for each in events]
+        asked = [prompt for prompt in prompts for _ in range(each_has)]
+        events: list[list[Event]] = [[] for _ in asked]
+        rows = [self.row(e.append, prompt) for e, prompt in zip(events, asked, strict=True)]
         self.write(self.fitting(prompts), rows, options)
         return [
             Output(tuple(joined(each)), row.tokens, row.ended)
@@ -208,7 +216,7 @@ class CalcGenerator:
             GIVEN_UP.set(unheard)
             given = options | {"stopping_criteria": criteria}
             try:
-                writing = row or self.row(found.put)
+                writing = row or self.row(found.put, prompt)
                 writing.tell = found.put
                 self.write(self.fitting([prompt]), [writing], given)
                 found.put(None)

@@ -101,7 +101,8 @@ class Api:
         wanted, read_tokens = await run_in_threadpool(self.wanted, asked)
         generator = self.engine.generator
         format = (wanted[0].calling or generator.calling).format
-        opening = generator.protocol.open if format.at_once else ""
+        is_marked = format.at_once and not isinstance(format, Equations)
+        opening = generator.protocol.open if is_marked else ""
         answer = Answer(self.engine, wanted, read_tokens, Shape(chat, self.name, opening))
         events = answer.events(asked.include_usage)
         made = None
@@ -178,7 +179,7 @@ class Api:
 def calls_of(generator: CalcGenerator, asked: Wish) -> tuple[Calling | None, str]:
     """How an answer calls, if not as all do, and how it has to begin."""
     if not isinstance(asked, ChatWished):
-        return None, ""
+        return generator.calling_behind(""), ""
     tools = asked.client_tools
     schema = asked.response_format.asked if asked.response_format else None
     if schema is not None:  # without spaces
