@@ -76,4 +76,4 @@ def test_questions_that_are_shared_to_their_end_lose_nothing(part: list[Encoded]
 
 def test_windows_and_states_share_nothing() -> None:
     shares = {family for family in FAMILIES if can_share(model(family), Accelerator())}
-    assert shares == {"grouped queries"}
+    assert shares == {"grouped queries", "learned positions"}
