@@ -272,8 +272,10 @@ def test_what_compares_is_certain(expression: str, holds: bool) -> None:
 def test_without_its_library_an_error_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "flint", None)
     assert CALCULATOR.evaluate("2/3 + sqrt(4)").text == "2.666667"
-    with pytest.raises(CalculatorError, match="pip install python-flint"):
+    assert CALCULATOR.evaluate("log10(1000)").text == "3"
+    with pytest.raises(CalculatorError, match="pip install python-flint") as raised:
         CALCULATOR.evaluate("sqrt(2)")
+    assert raised.value.brief == "not installed"
 
 
 def test_the_precision_of_others_stays_theirs() -> None:

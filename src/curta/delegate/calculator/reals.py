@@ -102,10 +102,12 @@ def library() -> Any:
     try:
         import flint
     except ImportError:
-        raise CalculatorError(
+        error = CalculatorError(
             "roots, logarithms and angles that are not rational need another package: "
             "pip install python-flint"
-        ) from None
+        )
+        error.brief = "not installed"
+        raise error from None
     return flint
 
 
