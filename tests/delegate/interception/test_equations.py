@@ -107,7 +107,9 @@ def scan(pieces: list[str], most_calls: int = 64) -> tuple[list[str], str]:
     return calculations, text
 
 
-PARTS = st.sampled_from(["12", " + ", "3", " = ", "=", "x", "\n", "\\times ", "é", "<= ", " 7 * 2"])
+PARTS = st.sampled_from(
+    ["12", " + ", "3", " = ", "=", "x", "\n", "*\n", "\\times ", "é", "<= ", " 7 * 2"]
+)
 
 
 @given(st.lists(PARTS, max_size=12))
@@ -120,6 +122,12 @@ def test_pieces_or_characters_make_no_difference(pieces: list[str]) -> None:
 
 def test_signs_that_compare_are_none() -> None:
     assert scan(["2 + 3 == 5, 2 + 3 <= 5, 2 + 3 != 6, 2 + 3 => 5"])[0] == []
+
+
+def test_a_line_may_go_on_in_the_next() -> None:
+    assert scan(["5 +\n4 * 2 ="])[0] == ["5 + 4 * 2"]
+    assert scan(["half of 10 \\times\n 4 + 2 ="])[0] == []
+    assert scan(["so much.\n4 * 2 ="])[0] == ["4 * 2"]
 
 
 def test_a_calculation_goes_on_behind_an_answer() -> None:

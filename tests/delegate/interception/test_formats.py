@@ -18,7 +18,7 @@ from transformers import LogitsProcessorList, PreTrainedTokenizerFast
 
 from curta.delegate.calculator import Calculator
 from curta.delegate.interception.bodies import value_of
-from curta.delegate.interception.calls import Call, Outcome, answered
+from curta.delegate.interception.calls import CALCULATE, Call, Outcome, answered
 from curta.delegate.interception.constraint import Constraint
 from curta.delegate.interception.equations import Equations
 from curta.delegate.interception.events import CallResult, CallStarted, CallWritten, Event, shown
@@ -220,6 +220,14 @@ def test_which_way_is_chosen() -> None:
         name(tiny, chat_tokenizer(), format="own")
     with pytest.raises(UserError, match="--format prompted: there is no chat template"):
         name(tiny, tokenizer(), format="prompted")
+
+
+def test_a_tool_of_somebody_else_may_be_named_like_the_calculator() -> None:
+    for spoken, kind in ((tools_tokenizer(), Own), (chat_tokenizer(), Prompted)):
+        made = CalcGenerator(model("grouped queries"), spoken)
+        calling = made.calling_with([CalculatorTool()], asked=frozenset({CALCULATE}))
+        assert isinstance(calling.format, kind)
+        assert calling.format.opening(CALCULATE)
 
 
 def test_a_prompt_explains_calls_within_its_budget() -> None:

@@ -465,15 +465,6 @@ def test_a_model_that_calls_the_calculator_alone_knows_no_others(format: FormatN
         create(serving, tools=[WEATHER])
 
 
-def test_a_clients_tool_may_be_named_like_the_calculator() -> None:
-    number = {"type": "object", "properties": {"a": {"type": "integer"}}}
-    own = {"type": "function", "function": {"name": "calculate", "parameters": number}}
-    writes = CalcGenerator(model(FAMILY), tools_tokenizer())
-    with server(writes=writes, batch=1) as serving:
-        for choice in ("auto", "required"):
-            assert create(serving, tools=[own], tool_choice=choice, max_tokens=40).choices
-
-
 def test_tools_that_no_marker_can_name_are_refused() -> None:
     own = Protocol(open="[[", close="]]")
     writes = CalcGenerator(model(FAMILY), tools_tokenizer(), protocol=own, format="prompted")

@@ -42,6 +42,9 @@ LED_IN = re.compile(
 """What may stand before a calculation in its line: otherwise it may be a part of something longer.
 """
 
+BROKEN = re.compile(r"([-+*/×·⋅÷−–^(,]|\\(?:times|cdot|div))\s*\n\s*")
+"""A calculation that goes on in the next line: it is read as one."""
+
 CONTINUED = "…"
 """Stands for the text that a model goes on with."""
 
@@ -115,7 +118,7 @@ class EquationScanner(Scanner):
 
 def last_line(text: str) -> str:
     """As much of it as is looked at."""
-    return text.rpartition("\n")[2][-LONGEST:]
+    return BROKEN.sub(r"\1 ", text).rpartition("\n")[2][-LONGEST:]
 
 
 def calculation_at_end(line: str) -> str | None:
