@@ -86,7 +86,10 @@ TABLE: dict[str, Row] = {
     "cos": (mp.cos, {"cos(0)": "1", "cos(1)": "0.540302"}),
     "tan": (mp.tan, {"tan(0)": "0", "tan(1)": "1.557408", "tan(pi/2)": LARGE}),
     "asin": (mp.asin, {"asin(0)": "0", "asin(1)": "1.570796", "asin(2)": UNDEFINED}),
-    "acos": (mp.acos, {"acos(1)": "0", "acos(0.5)": "1.047198", "acos(-2)": UNDEFINED}),
+    "acos": (
+        mp.acos,
+        {"acos(1)": "0", "acos(1) // 3": "0", "acos(0.5)": "1.047198", "acos(-2)": UNDEFINED},
+    ),
     "atan": (mp.atan, {"atan(0)": "0", "atan(1)*4": "3.141593"}),
     "degrees": (mp.degrees, {"degrees(0)": "0", "degrees(pi)": "180"}),
     "radians": (mp.radians, {"radians(0)": "0", "radians(180)": "3.141593"}),

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from curta.delegate.calculator import Budget, Calculator
+from curta.delegate.calculator import Budget, Calculator, backends
 from curta.delegate.calculator.operations import CONSTANTS, FUNCTIONS
 from curta.delegate.calculator.tokens import PLAIN, all_tokens, tokens
 from curta.errors import CalculatorError
@@ -282,6 +282,20 @@ def test_the_precision_of_others_stays_theirs() -> None:
     with flint.ctx.workprec(333):
         CALCULATOR.evaluate_all(["sqrt(3)", "sqrt(2)^2 == 2", "1/0 + pi"])
         assert flint.ctx.prec == 333
+
+
+def test_an_interruption_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(value: object) -> None:
+        assert flint.ctx.prec != 333
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(backends, "told", interrupted)
+    with flint.ctx.workprec(333):
+        with pytest.raises(KeyboardInterrupt):
+            CALCULATOR.evaluate("sqrt(3)")
+        assert flint.ctx.prec == 333
+    monkeypatch.undo()
+    assert CALCULATOR.evaluate("sqrt(3)").text == "1.732051"
 
 
 def test_what_was_asked_before_does_not_count() -> None:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import math
+from decimal import ROUND_DOWN, Context, Decimal
 from fractions import Fraction
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from curta.delegate import Calculator
 from curta.delegate.calculator.budget import Budget
-from curta.delegate.calculator.printing import printed
+from curta.delegate.calculator.printing import approximate, of_float, printed
 
 
 @pytest.mark.parametrize(
@@ -27,6 +29,42 @@ from curta.delegate.calculator.printing import printed
 def test_an_exponent_may_be_exact(expression: str, text: str, exact: bool) -> None:
     result = Calculator().evaluate(expression)
     assert (result.text, result.exact) == (text, exact)
+
+
+def by_decimals(value: Fraction) -> tuple[str, bool]:
+    """What a rounded result says, from the quotient itself."""
+    above, below = map(Decimal, value.as_integer_ratio())
+    power = Context(prec=1, rounding=ROUND_DOWN).divide(above, below).adjusted()
+    is_plain = -6 <= power < 21
+    context = Context(prec=6 + max(power + 1, 0) if is_plain else 7)
+    quotient = context.normalize(context.divide(above, below))
+    return f"{quotient:{'f' if is_plain else 'e'}}".replace("e+", "e"), quotient * below == above
+
+
+near_to_powers_of_ten = st.builds(
+    lambda power, sign, parts: sign * Fraction(10) ** power * (1 + Fraction(parts, 10**7)),
+    st.integers(-9, 23),
+    st.sampled_from((1, -1)),
+    st.integers(-20, 20),
+)
+
+
+@given(st.fractions().filter(bool) | near_to_powers_of_ten, st.integers(-60, 60))
+@example(Fraction(1, 128), 0)
+@example(Fraction(3, 128), 0)
+@example(Fraction(-3, 128), -6)
+def test_what_is_rounded_is_so_as_decimals_are(value: Fraction, power: int) -> None:
+    for each in (value, value * Fraction(2) ** power):
+        assert approximate(*each.as_integer_ratio()) == by_decimals(each)
+
+
+@given(st.floats(1e-300, 1e300) | st.integers(1, 10**9).map(lambda number: number / 10**6))
+def test_what_a_float_is_rounded_to_is_what_is_near_to_it(number: float) -> None:
+    if text := of_float(number):
+        for beyond in (Fraction(-4, 9), Fraction(0), Fraction(4, 9)):
+            near = Fraction(number) + beyond * Fraction(math.ulp(number))
+            assert approximate(*near.as_integer_ratio())[0] == text
+            assert approximate(-near.numerator, near.denominator)[0] == of_float(-number)
 
 
 @given(st.fractions(), st.integers(-200, 200))

@@ -9,9 +9,8 @@ from curta.delegate.calculator.backends import Backend, Outcome, backend
 from curta.delegate.calculator.budget import Budget
 from curta.delegate.calculator.exact import Rational
 from curta.delegate.calculator.parser import parse
-from curta.delegate.calculator.printing import printed
+from curta.delegate.calculator.printing import Near, printed
 from curta.delegate.calculator.program import Program
-from curta.delegate.calculator.reals import Near
 from curta.errors import CalculatorError, UserError
 
 
@@ -65,6 +64,6 @@ class Calculator:
         """An outcome with its text; the value of what is not rational is a float."""
         if isinstance(outcome, CalculatorError):
             return outcome
-        text, is_exact = printed(outcome, self.budget)
-        value = float(outcome) if isinstance(outcome, Near) else outcome
-        return Result(program.text, value, text, is_exact)
+        if isinstance(outcome, Near):
+            return Result(program.text, *outcome, False)
+        return Result(program.text, outcome, *printed(outcome, self.budget))

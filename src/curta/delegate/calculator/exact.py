@@ -7,6 +7,7 @@ operations are made of is here; the operations themselves are in operations.py.
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
@@ -88,6 +89,9 @@ def arithmetic(function: Function) -> Function:
     return applied
 
 
+add, subtract = arithmetic(operator.add), arithmetic(operator.sub)
+
+
 def comparison(holds: Function) -> Function:
     """A comparison."""
 
@@ -106,7 +110,7 @@ def of_ball(function: Function, at_zero: int | None = None, domain: str = "") ->
     """
 
     def applied(budget: Budget, value: Any) -> Number:
-        if value == 0 and at_zero is not None and not is_ball(value):
+        if at_zero is not None and value == 0:
             return at_zero
         if domain and (sign(value - 1) > 0 or sign(value + 1) < 0):
             raise UndefinedError(domain)
@@ -117,7 +121,7 @@ def of_ball(function: Function, at_zero: int | None = None, domain: str = "") ->
 
 def of_method(name: str, at_zero: int | None = None, domain: str = "") -> Function:
     """The same, of one that balls have themselves."""
-    return of_ball(lambda value: getattr(value, name)(), at_zero, domain)
+    return of_ball(operator.methodcaller(name), at_zero, domain)
 
 
 def extreme(direction: int) -> Function:
@@ -126,11 +130,7 @@ def extreme(direction: int) -> Function:
     def applied(budget: Budget, *numbers: Any) -> Number:
         found, *others = numbers
         for each in others:
-            if is_ball(found) or is_ball(each):
-                is_beyond = sign(ball(each) - ball(found)) == direction
-            else:
-                is_beyond = each > found if direction > 0 else each < found
-            if is_beyond:
+            if sign(subtract(budget, each, found)) == direction:
                 found = each
         return found
 
@@ -196,7 +196,7 @@ def whole_root(value: int, degree: int) -> int | None:
 def natural_logarithm(value: Number) -> Number:
     if sign(value) <= 0:
         raise UndefinedError("only positive numbers have a logarithm")
-    return 0 if not is_ball(value) and value == 1 else ball(value).log()
+    return 0 if value == 1 else ball(value).log()
 
 
 def log2_factorial(count: int) -> float:

@@ -18,7 +18,7 @@ from curta.delegate.calculator.exact import (
     Function,
     Number,
     Rational,
-    arithmetic,
+    add,
     check,
     check_bits,
     comparison,
@@ -31,6 +31,7 @@ from curta.delegate.calculator.exact import (
     of_method,
     real_power,
     reduced,
+    subtract,
     whole,
     whole_power,
 )
@@ -75,21 +76,16 @@ class Operation:
 
 def multiply(budget: Budget, a: Any, b: Any) -> Number:
     if is_ball(a) or is_ball(b):
-        return 0 if is_zero(a) or is_zero(b) else ball(a) * ball(b)
+        return 0 if a == 0 or b == 0 else ball(a) * ball(b)
     check_bits(a.numerator.bit_length() + b.numerator.bit_length(), budget)
-    return product(budget, a, b)
-
-
-def is_zero(value: Any) -> bool:
-    """Whether it is 0 beyond doubt."""
-    return not is_ball(value) and value == 0
+    return reduced(a * b)
 
 
 def divide(budget: Budget, a: Any, b: Any) -> Number:
     if (sign(b) if is_ball(b) else b) == 0:
         raise UndefinedError("division by 0")
     if is_ball(a) or is_ball(b):
-        return 0 if is_zero(a) else ball(a) / ball(b)
+        return 0 if a == 0 else ball(a) / ball(b)
     return a // b if a % b == 0 else Fraction(a, b)
 
 
@@ -104,10 +100,6 @@ def modulo(budget: Budget, a: Any, b: Any) -> Number:
     if b == 0:
         raise UndefinedError("remainder of a division by 0")
     return reduced(a % b)
-
-
-add, subtract = arithmetic(operator.add), arithmetic(operator.sub)
-product = arithmetic(operator.mul)
 
 
 def power(budget: Budget, base: Any, exponent: Any) -> Number:
@@ -146,7 +138,7 @@ def logarithm(budget: Budget, value: Any, base: Any = None) -> Number:
         if exponent is not None:
             return exponent
     above, below = natural_logarithm(value), natural_logarithm(base)
-    if is_zero(below):
+    if below == 0:
         raise UndefinedError("there is no logarithm to the base 1")
     return divide(budget, above, below)
 
@@ -165,11 +157,6 @@ def rounded(budget: Budget, value: Any, places: Any = 0) -> Number:
         raise TooLargeError(f"{shift} decimals: at most 308")
     unit = Fraction(10) ** shift
     return reduced(settled(value, lambda number: round(number * unit)) / unit)
-
-
-def truncated(budget: Budget, value: Any) -> int:
-    found: int = settled(value, math.trunc)
-    return found
 
 
 def constant(name: str, about: str, value: Function) -> Operation:
@@ -295,7 +282,8 @@ TABLE = (
     Operation("ceil", 1, 1, "the next whole number upwards",
               lambda budget, value: -floor(-value),
               "round_up(given)"),
-    Operation("trunc", 1, 1, "the next whole number towards 0", truncated,
+    Operation("trunc", 1, 1, "the next whole number towards 0",
+              lambda budget, value: settled(value, math.trunc),
               "if (is_negative(given)) round_up(given); else round_down(given)"),
     Operation("round", 1, 2, "to whole numbers or b decimals; halves to the even neighbour",
               rounded, "round_half_even(given, operands)"),

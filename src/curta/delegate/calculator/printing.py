@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from decimal import ROUND_DOWN, Context, Decimal, Inexact
+import math
+from typing import NamedTuple
 
 from curta.delegate.calculator.budget import Budget
-from curta.delegate.calculator.exact import Rational
-from curta.delegate.calculator.reals import Near
+from curta.delegate.calculator.exact import Rational, Value
+from curta.delegate.calculator.reals import dyadic, is_ball, is_last, power_of_two, same
+from curta.errors import TooLargeError, UndecidedError
 
 DIGITS = 6
 """Behind the point, or significant ones of small numbers, where a result is rounded."""
@@ -17,44 +19,88 @@ LARGE, SMALL = 21, -6
 AROUND = 8
 """Characters that an exponent, a point and a sign take at most."""
 
+LEAST = 4096
+"""What is nearer to 0 than this power of 1/2 is 0, if nobody can tell it from that."""
+
+
+class Near(NamedTuple):
+    """What is told of a number that may not be rational."""
+
+    value: float
+    text: str
+
 
 def printed(value: Rational | bool, budget: Budget) -> tuple[str, bool]:
     """The text, and whether it says exactly what the value is."""
+    most = budget.printed
     if isinstance(value, bool):
         return ("true" if value else "false"), True
-    is_whole, most = isinstance(value, int), budget.printed
-    if is_whole and len(text := str(value)) <= most:
-        return text, True
-    above, below = map(Decimal, value.as_integer_ratio())
-    if isinstance(value, Near):
-        return approximate(above, below)[0], False
-    quotient, is_exact = divided(above, below, most)
-    if is_exact and len(text := f"{quotient:f}") <= most:
-        return text, True
-    if is_whole and most > AROUND:  # it may end in zeros
-        quotient, is_exact = divided(above, below, most - AROUND)
-        if is_exact:
-            return scientific(quotient), True
-    return approximate(above, below)
+    if isinstance(value, int):
+        text = str(value)
+        if len(text) <= most:
+            return text, True
+        if len(text.strip("-0")) <= most - AROUND:
+            return scientific(value, 0), True
+    else:
+        units, rest = divmod(value.numerator * 10**most, value.denominator)
+        if not rest and len(text := plain(units, most)) <= most:
+            return text, True
+    return approximate(*value.as_integer_ratio())
 
 
-def approximate(above: Decimal, below: Decimal) -> tuple[str, bool]:
-    """A fraction rounded to six decimals, or six significant digits where it is small or large."""
-    power = Context(prec=1, rounding=ROUND_DOWN).divide(above, below).adjusted()
-    if SMALL <= power < LARGE:
-        quotient, is_exact = divided(above, below, DIGITS + max(power + 1, 0))
-        return f"{quotient:f}", is_exact
-    quotient, is_exact = divided(above, below, DIGITS + 1)
-    return scientific(quotient), is_exact
+def told(value: Value) -> Rational | bool | Near:
+    """A value as it is told: of a ball, what is the same of both of its ends."""
+    if not is_ball(value):
+        return value
+    low, high = value.lower(), value.upper()
+    number = same(float(low), float(high))
+    if number and math.isfinite(number):
+        text = of_float(number)
+        return Near(number, text or same(approximate(*dyadic(low)), approximate(*dyadic(high)))[0])
+    if not value.contains(0):
+        raise TooLargeError("a result that is not rational, and no float is near it")
+    if is_last() and abs(value) < power_of_two(-LEAST):
+        return Near(0.0, "0")
+    raise UndecidedError("it may be 0")
 
 
-def divided(above: Decimal, below: Decimal, digits: int) -> tuple[Decimal, bool]:
-    """A fraction in so many digits, halves to the even one; and whether it is exactly that."""
-    context = Context(prec=digits)
-    quotient = context.normalize(context.divide(above, below))
-    return quotient, not context.flags[Inexact]
+def of_float(number: float) -> str | None:
+    """What all that have this float are rounded to, where it is the same and six decimals."""
+    low = f"{math.nextafter(number, -math.inf):.{DIGITS}f}"
+    if abs(number) < 0.1 or low != f"{math.nextafter(number, math.inf):.{DIGITS}f}":
+        return None
+    return low.rstrip("0").rstrip(".")
 
 
-def scientific(value: Decimal) -> str:
-    """Significant digits with an exponent."""
-    return f"{value:e}".replace("e+", "e")
+def approximate(above: int, below: int) -> tuple[str, bool]:
+    """A fraction rounded to six decimals, or six significant digits where it is small or large;
+    and whether it is exactly that.
+    """
+    power = power_of_ten(abs(above), below)
+    is_plain = SMALL <= power < LARGE
+    places = DIGITS - (min(power + 1, 0) if is_plain else power)
+    above, below = above * 10 ** max(places, 0), below * 10 ** max(-places, 0)
+    units, rest = divmod(2 * above + below, 2 * below)
+    if not rest:
+        units &= -2  # of two that are as near, the even one
+    return (plain if is_plain else scientific)(units, places), units * below == above
+
+
+def power_of_ten(above: int, below: int) -> int:
+    """The greatest that is not above a fraction."""
+    power = math.floor((above.bit_length() - below.bit_length() + 1) * math.log10(2))
+    is_less: bool = above * 10 ** max(-power, 0) < below * 10 ** max(power, 0)
+    return power - is_less
+
+
+def plain(units: int, places: int) -> str:
+    """So many units of a decimal place."""
+    digits = str(units).zfill(places + 1 + (units < 0))
+    return f"{digits[:-places]}.{digits[-places:]}".rstrip("0").rstrip(".")
+
+
+def scientific(units: int, places: int) -> str:
+    """The same with an exponent."""
+    digits = str(abs(units))
+    power, digits = len(digits) - 1 - places, digits.rstrip("0")
+    return f"{'-' * (units < 0)}{digits[0]}{'.' * (len(digits) > 1)}{digits[1:]}e{power}"

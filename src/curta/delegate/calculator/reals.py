@@ -11,82 +11,67 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Callable
-from contextlib import suppress
 from fractions import Fraction
-from typing import Any, TypeVar
+from functools import cache
+from typing import Any, TypeGuard, TypeVar
 
 from curta.errors import CalculatorError, TooLargeError, UndecidedError
 
 Ball = Any
-"""`flint.arb`; flint is imported with the first one."""
+"""`flint.arb`; flint is imported with the first one. What it says of two balls, such as a == b, is
+so beyond doubt; where it says no, the contrary need not be so."""
 
 T = TypeVar("T")
 
-RATIONAL = (int, Fraction)
+RATIONAL = (int, Fraction, bool)
 
-BITS = (64, 256, 1024, 4096, 16384)
-"""Of balls, one after the other. The last are more than the longest numbers of a budget have, whose
-sines take all of their bits."""
+FIRST, MORE = 64, (256, 1024, 4096, 16384)
+"""Bits of balls. The last are more than the longest numbers of a budget have, whose sines take all
+of their bits."""
 
-LAST = BITS[-1]
-LEAST = Fraction(1, 2**4096)
-"""What is nearer to 0 is 0, if nobody can tell it from that."""
-
-TINY = -4 * LAST
+TINY = -4 * MORE[-1]
 """The power of two that a ball's ends are widened by, which bounds how long they are as fractions.
 """
 
 
-class Near(Fraction):
-    """A rational that has the float and the text of a number that may not be rational."""
+class Working:
+    """The library, from the first ball of a calculation on, and how many bits others have there."""
 
-
-class Working(threading.local):
-    """With how many bits this thread makes balls; with none, it makes no balls."""
-
-    bits = 0
-
-    @property
-    def is_last(self) -> bool:
-        """Whether there are no more bits to be had."""
-        return self.bits >= LAST
+    library: Any = None
+    others = 0
 
 
 WORKING = Working()
 LOCK = threading.Lock()
-"""The library has one number of bits for all threads."""
+"""The library has one number of bits for all threads, so they calculate one after the other."""
 
 
 def decided(compute: Callable[[], T]) -> T:
     """What is computed with as many bits as it takes; most needs none."""
-    try:  # faster than suppressing the error
-        return compute()
-    except UndecidedError:
-        pass
     with LOCK:
-        context = library().ctx
-        before = context.prec
         try:
-            for WORKING.bits in BITS[:-1]:
-                context.prec = WORKING.bits
-                with suppress(UndecidedError):
+            for bits in MORE:
+                try:  # faster than suppressing the error
                     return compute()
-            WORKING.bits = context.prec = LAST
+                except UndecidedError:
+                    flint().ctx.prec = bits
             return compute()
         finally:
-            WORKING.bits, context.prec = 0, before
+            if WORKING.library is not None:
+                WORKING.library.ctx.prec, WORKING.library = WORKING.others, None
 
 
-def is_ball(value: Any) -> bool:
-    return not isinstance(value, RATIONAL)
+def is_ball(value: Any) -> TypeGuard[Ball]:
+    return type(value) not in RATIONAL
 
 
 def ball(value: Any) -> Ball:
     """A number as a ball."""
-    made = flint()
-    if isinstance(value, Fraction):
-        return made.arb(made.fmpq(value.numerator, value.denominator))
-    return made.arb(value) if isinstance(value, int) else value
+    if type(value) is int:
+        return flint().arb(value)
+    if type(value) is Fraction:
+        return flint().arb(value.numerator) / value.denominator
+    return value
 
 
 def pi() -> Ball:
@@ -95,9 +80,16 @@ def pi() -> Ball:
 
 def flint() -> Any:
     """The library, where balls are made."""
-    if not WORKING.bits:
-        raise UndecidedError("not without balls")
-    return library()
+    if WORKING.library is None:
+        found = library()
+        WORKING.others, WORKING.library = found.ctx.prec, found
+        found.ctx.prec = FIRST
+    return WORKING.library
+
+
+def is_last() -> bool:
+    """Whether there are no more bits to be had."""
+    return bool(flint().ctx.prec == MORE[-1])
 
 
 def library() -> Any:
@@ -114,66 +106,57 @@ def library() -> Any:
     return flint
 
 
+@cache
+def power_of_two(exponent: int) -> Ball:
+    """Of any precision, and so for all of them."""
+    return library().arb(2) ** exponent
+
+
 def check_ball(value: Ball, bits: int) -> None:
     """Raise an error if a number is beyond so many bits, or may be."""
-    if value.is_finite():
-        bound = flint().arb(2) ** bits
-        if value.abs_upper() < bound:
-            return
-        if value.abs_lower() > bound:
-            raise TooLargeError(f"a number beyond 2^{bits:,} on the way to the result")
-    if WORKING.is_last:
+    bound = power_of_two(bits)
+    if abs(value) < bound:
+        return
+    if value.is_finite() and abs(value) > bound:
+        raise TooLargeError(f"a number beyond 2^{bits:,} on the way to the result")
+    if is_last():
         raise TooLargeError("a number on the way to the result is too large to be told")
     raise UndecidedError("too large a ball")
 
 
-def ends(value: Ball) -> tuple[Fraction, Fraction]:
-    """Between which rationals a number is."""
-    arb = flint().arb
-    wide = value + arb(0, arb(2) ** TINY)
-    return dyadic(wide.lower()), dyadic(wide.upper())
-
-
-def dyadic(exact: Ball) -> Fraction:
-    """A ball that is a point, as a rational."""
+def dyadic(exact: Ball) -> tuple[int, int]:
+    """A ball that is a point, as numerator and denominator."""
     mantissa, exponent = map(int, exact.man_exp())
-    return Fraction(mantissa << max(exponent, 0), 1 << max(-exponent, 0))
+    return mantissa << max(exponent, 0), 1 << max(-exponent, 0)
 
 
 def settled(value: Any, question: Callable[[Any], T]) -> T:
     """What a question has for an answer. Where a ball's ends have the same, all between them have:
     questions here are of steps that go up, or of steps that go down.
     """
-    return between(*ends(value), question) if is_ball(value) else question(value)
+    if not is_ball(value):
+        return question(value)
+    wide = value + flint().arb(0, power_of_two(TINY))
+    low, high = Fraction(*dyadic(wide.lower())), Fraction(*dyadic(wide.upper()))
+    return same(question(low), question(high))
 
 
-def between(low: Fraction, high: Fraction, question: Callable[[Any], T]) -> T:
-    """What all from one number to another have for an answer."""
-    answer = question(low)
-    if answer != question(high):
+def same(low: T, high: T) -> T:
+    """What both ends have for an answer."""
+    if low != high:
         raise UndecidedError("too near to another number to be told from it")
-    return answer
-
-
-def near(value: Ball, question: Callable[[Fraction], Any]) -> Near:
-    """A rational for which a question has the number's answer; 0 for what is not told from it."""
-    low, high = ends(value)
-    if low <= 0 <= high:
-        if WORKING.is_last and not value.contains(0):
-            raise TooLargeError("a result that is not rational, and no float is near it")
-        if WORKING.is_last and max(-low, high) < LEAST:
-            return Near(0)
-        raise UndecidedError("it may be 0")
-    between(low, high, question)
-    return Near(low)
+    return low
 
 
 def sign(value: Any) -> int:
     """-1, 0 or 1."""
-    found = bool(value > 0) - bool(value < 0)
-    if not found and is_ball(value) and not value.is_zero():
+    if value > 0:
+        return 1
+    if value < 0:
+        return -1
+    if is_ball(value) and not value.is_zero():
         raise UndecidedError("too near to 0 to be told from it")
-    return found
+    return 0
 
 
 def floor(value: Any) -> int:

@@ -7,19 +7,16 @@ machine  a calculator program that the transformer executes; rationals only
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
-from decimal import Decimal
-from fractions import Fraction
 from typing import Any, Protocol
 
 from curta.delegate.calculator.budget import Budget
 from curta.delegate.calculator.exact import Rational, Value, check
-from curta.delegate.calculator.printing import approximate
+from curta.delegate.calculator.printing import Near, told
 from curta.delegate.calculator.program import Apply, Program
-from curta.delegate.calculator.reals import decided, is_ball, near
+from curta.delegate.calculator.reals import decided
 from curta.errors import CalculatorError, TooLargeError
 
-Outcome = Rational | bool | CalculatorError
+Outcome = Rational | bool | Near | CalculatorError
 
 NAMES = ("exact", "machine")
 
@@ -47,7 +44,7 @@ class Exact:
 
     def outcome(self, program: Program) -> Outcome:
         try:
-            return decided(lambda: answer(program, self.budget))
+            return decided(lambda: told(value_of(program, self.budget)))
         except CalculatorError as error:
             return error
         except ArithmeticError as error:  # no bound foresaw it: still nothing but an error of ours
@@ -77,20 +74,6 @@ def value_of(program: Program, budget: Budget) -> Value:
         stack.append(value)
     (result,) = stack
     return result
-
-
-def answer(program: Program, budget: Budget) -> Rational | bool:
-    """Its value, or one that is printed like it and has its float."""
-    value = value_of(program, budget)
-    return near(value, shown) if is_ball(value) else value
-
-
-def shown(value: Fraction) -> tuple[float, str]:
-    """What is told of a number that is not rational."""
-    with suppress(OverflowError):
-        if number := float(value):
-            return number, approximate(*map(Decimal, value.as_integer_ratio()))[0]
-    raise TooLargeError("a result that is not rational, and no float is near it")
 
 
 def backend(name: str, budget: Budget) -> Backend:
