@@ -89,9 +89,6 @@ def arithmetic(function: Function) -> Function:
     return applied
 
 
-add, subtract = arithmetic(operator.add), arithmetic(operator.sub)
-
-
 def comparison(holds: Function) -> Function:
     """A comparison."""
 
@@ -124,13 +121,14 @@ def of_method(name: str, at_zero: int | None = None, domain: str = "") -> Functi
     return of_ball(operator.methodcaller(name), at_zero, domain)
 
 
-def extreme(direction: int) -> Function:
-    """The least with -1, the greatest with 1."""
+def extreme(holds: Function) -> Function:
+    """The number for which a comparison with any other holds."""
+    is_beyond = comparison(holds)
 
     def applied(budget: Budget, *numbers: Any) -> Number:
         found, *others = numbers
         for each in others:
-            if sign(subtract(budget, each, found)) == direction:
+            if is_beyond(budget, each, found):
                 found = each
         return found
 

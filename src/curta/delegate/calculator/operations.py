@@ -18,7 +18,7 @@ from curta.delegate.calculator.exact import (
     Function,
     Number,
     Rational,
-    add,
+    arithmetic,
     check,
     check_bits,
     comparison,
@@ -31,7 +31,6 @@ from curta.delegate.calculator.exact import (
     of_method,
     real_power,
     reduced,
-    subtract,
     whole,
     whole_power,
 )
@@ -82,9 +81,10 @@ def multiply(budget: Budget, a: Any, b: Any) -> Number:
 
 
 def divide(budget: Budget, a: Any, b: Any) -> Number:
-    if (sign(b) if is_ball(b) else b) == 0:
+    if b == 0:
         raise UndefinedError("division by 0")
     if is_ball(a) or is_ball(b):
+        sign(b)  # one that may be 0 is undecided
         return 0 if a == 0 else ball(a) / ball(b)
     return a // b if a % b == 0 else Fraction(a, b)
 
@@ -100,6 +100,9 @@ def modulo(budget: Budget, a: Any, b: Any) -> Number:
     if b == 0:
         raise UndefinedError("remainder of a division by 0")
     return reduced(a % b)
+
+
+add, subtract = arithmetic(operator.add), arithmetic(operator.sub)
 
 
 def power(budget: Budget, base: Any, exponent: Any) -> Number:
@@ -123,11 +126,10 @@ def square_root(budget: Budget, value: Any) -> Number:
 
 
 def cube_root(budget: Budget, value: Any) -> Number:
-    below_zero = sign(value) < 0
-    size = -value if below_zero else value
-    exact = None if is_ball(size) else exact_root(size, 3)
-    root = ball(size).root(3) if exact is None else exact
-    return -root if below_zero else root
+    if sign(value) < 0:
+        return -cube_root(budget, -value)
+    exact = None if is_ball(value) else exact_root(value, 3)
+    return ball(value).root(3) if exact is None else exact
 
 
 def logarithm(budget: Budget, value: Any, base: Any = None) -> Number:
@@ -157,11 +159,6 @@ def rounded(budget: Budget, value: Any, places: Any = 0) -> Number:
         raise TooLargeError(f"{shift} decimals: at most 308")
     unit = Fraction(10) ** shift
     return reduced(settled(value, lambda number: round(number * unit)) / unit)
-
-
-def constant(name: str, about: str, value: Function) -> Operation:
-    """A number that is not rational."""
-    return Operation(name, 0, 0, about, lambda budget: value(), "")
 
 
 def factorial(budget: Budget, number: Number) -> int:
@@ -294,15 +291,18 @@ TABLE = (
               "greatest_common_divisor(given, operands)"),
     Operation("lcm", 1, MANY, "least common multiple", common_multiple,
               "least_common_multiple(given, operands)"),
-    Operation("min", 1, MANY, "the least of them", extreme(-1), "extreme(given, operands, -1)"),
-    Operation("max", 1, MANY, "the greatest of them", extreme(1), "extreme(given, operands, 1)"),
+    Operation("min", 1, MANY, "the least of them", extreme(operator.lt),
+              "extreme(given, operands, -1)"),
+    Operation("max", 1, MANY, "the greatest of them", extreme(operator.gt),
+              "extreme(given, operands, 1)"),
     Operation("sum", 1, MANY, "all of them added up", total, "total(given, operands)"),
     Operation("mean", 1, MANY, "their sum divided by their number", average,
               "total(given, operands); if (status == FINE) divided_by(given, operands)",
               names=("avg", "average")),
-    constant("pi", "half the way around a circle, for a radius of 1", pi),
-    constant("tau", "all the way around it", lambda: 2 * pi()),
-    constant("e", "the base of natural logarithms", lambda: ball(1).exp()),
+    Operation("pi", 0, 0, "half the way around a circle, for a radius of 1",
+              lambda budget: pi(), ""),
+    Operation("tau", 0, 0, "all the way around it", lambda budget: 2 * pi(), ""),
+    Operation("e", 0, 0, "the base of natural logarithms", lambda budget: ball(1).exp(), ""),
 )  # fmt: skip
 
 OPERATIONS = {operation.name: operation for operation in TABLE}

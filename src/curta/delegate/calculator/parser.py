@@ -23,7 +23,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from curta.delegate.calculator.budget import Budget
-from curta.delegate.calculator.exact import Rational
+from curta.delegate.calculator.exact import Rational, reduced
 from curta.delegate.calculator.operations import (
     COMPARED,
     CONSTANTS,
@@ -61,6 +61,7 @@ class Bracket(NamedTuple):
 
 
 PARENTHESIS = Bracket()
+CALLS = {name: Bracket(0, each, name) for name, each in FUNCTIONS.items()}
 INFIX = {sign: Waiting(each.binding, Apply(each, 2)) for sign, each in OPERATORS.items()}
 OF = {binding: Waiting(binding, INFIX["*"].apply) for binding in (SHARED, MULTIPLIED)}
 NEGATE = Waiting(OPERATIONS["negate"].binding, Apply(OPERATIONS["negate"], 1))
@@ -166,7 +167,7 @@ class Parser:
         name = self.last[1]
         if token[1] != "(":
             raise self.unexpected(token, f"'(' is missing behind {name!r}")
-        self.open(Bracket(0, FUNCTIONS[name], name))
+        self.open(CALLS[name])
 
     def closing(self, token: Token) -> None:
         """Behind a list of operands."""
@@ -195,8 +196,8 @@ class Parser:
         """Operators that bind at least so tightly have all their operands."""
         waiting = self.waiting
         while waiting and waiting[-1][0] >= binding:
-            tight, apply, *_ = waiting.pop()
-            self.steps.append(apply)  # type: ignore[arg-type]
+            tight, apply = waiting.pop()  # type: ignore[misc]  # brackets do not bind
+            self.steps.append(apply)
             if tight == RAISED:
                 self.depth -= 1
 
@@ -276,10 +277,9 @@ class Parser:
             raise self.unexpected(token)
         bracket = self.waiting[-1]
         assert isinstance(bracket, Bracket)
-        if self.expects is Parser.operator and bracket.operation is not None:
-            bracket = bracket._replace(operands=bracket.operands + 1)
+        operands = bracket.operands + (self.expects is Parser.operator)
         if bracket.is_list and token[1] == "]":
-            self.waiting[-1] = bracket._replace(is_list=False)
+            self.waiting[-1] = bracket._replace(operands=operands, is_list=False)
             self.expects = Parser.closing
             return
         if bracket.is_list or token[1] == "]":
@@ -288,7 +288,7 @@ class Parser:
         self.depth -= 1
         self.expects = Parser.operator
         if bracket.operation is not None:
-            self.steps.append(applied(bracket.operation, bracket.name, bracket.operands))
+            self.steps.append(applied(bracket.operation, bracket.name, operands))
 
     def compares(self) -> bool:
         """Whether the result is true or false; such a result is no operand of anything."""
@@ -339,5 +339,4 @@ def number(text: str) -> Rational:
     whole, shift = int(before + behind), int(exponent or 0) - len(behind)
     if shift >= 0:
         return whole * int(10**shift)
-    exact = Fraction(whole, 10**-shift)
-    return exact.numerator if exact.denominator == 1 else exact
+    return reduced(Fraction(whole, 10**-shift))

@@ -89,8 +89,7 @@ def approximate(above: int, below: int) -> tuple[str, bool]:
 def power_of_ten(above: int, below: int) -> int:
     """The greatest that is not above a fraction."""
     power = math.floor((above.bit_length() - below.bit_length() + 1) * math.log10(2))
-    is_less: bool = above * 10 ** max(-power, 0) < below * 10 ** max(power, 0)
-    return power - is_less
+    return power - int(above * 10 ** max(-power, 0) < below * 10 ** max(power, 0))
 
 
 def plain(units: int, places: int) -> str:

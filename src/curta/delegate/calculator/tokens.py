@@ -51,10 +51,11 @@ PIECE = re.compile(
     re.DOTALL,
 )
 PLAIN = re.compile(
-    r"(?:[0-9]++(?:\.[0-9]++)?+(?![A-Za-z_.])|[a-z]{2,}+[0-9]*+(?![A-Za-z_.])|[-+*/%^() ])*+"
+    r"(?:[-+*/%^()\[\] ]|[0-9]++(?:\.[0-9]++)?+(?![A-Za-z_.])|[a-z]{2,}+[0-9]*+(?![A-Za-z_.])"
+    r"|[<>=!]=|[<>!]|,(?![0-9]{3}))*+"
 )
 """What is written without any sugar, and taken apart at once."""
-PLAIN_PIECE = re.compile(r"[0-9.]+|[a-z]+[0-9]*|\*\*|//|[-+*/%^()]")
+PLAIN_PIECE = re.compile(r"[0-9.]+|[-+%^()]|[a-z]+[0-9]*|\*\*?|//?|[<>=!]=?|[\[\],]")
 UNGROUPED = re.compile(rf"(?P<number>[{CURRENCIES}]?{NUMBER})")
 
 
