@@ -37,6 +37,7 @@ FURTHER: dict[str, int | type[CalculatorError]] = {
 INEXACT = {
     "exp(1000)", "sqrt(2)**9999", "exp(-1000)", "sqrt(2)**-9999", "pi/10**308/10**308",
     "radians(exp(-745))", "exp(10**300)", "exp(-10**300)", "2**(pi*10**300)", "tan(pi/2)",
+    "5 // exp(-10^9)", "5 % exp(-10^11)",
     *ATTACKS[UndecidedError],
 }  # fmt: skip
 """What the machine leaves, as it is no rational."""

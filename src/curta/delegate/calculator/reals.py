@@ -136,6 +136,7 @@ def settled(value: Any, question: Callable[[Any], T]) -> T:
     """
     if not is_ball(value):
         return question(value)
+    check_ball(value, MORE[-1])  # more bits than these tell no whole number from the next
     wide = value + flint().arb(0, power_of_two(TINY))
     low, high = Fraction(*dyadic(wide.lower())), Fraction(*dyadic(wide.upper()))
     return same(question(low), question(high))
