@@ -155,6 +155,8 @@ def whole_power(budget: Budget, base: Rational, exponent: int) -> Rational:
 
 def real_power(base: Number, exponent: Number) -> Number:
     """Where one of them is a ball, or the power is a root that does not come out even."""
+    if base == 1 or exponent == 0:
+        return 1
     if isinstance(exponent, int):
         if exponent < 0 and sign(base) == 0:
             raise UndefinedError(NO_NEGATIVE_POWER)
