@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 from curta.compiler import Graph, Model, Node, compile, large_table, load_model
+from curta.compiler.derived import copied
 from curta.compiler.lower import lower
+from curta.compiler.nodes import Piecewise
 from curta.compiler.resolve import resolve
 from curta.compiler.verify import verify
 from curta.engine import load
@@ -84,6 +86,18 @@ def test_a_table_is_as_high_as_its_values() -> None:
     circuit = lower(resolve(graph), 1000)
     found = circuit.ranges[circuit.graph.families[0].base]
     assert (found.low, found.high, found.step) == (-50, 49, 0)
+
+
+def test_a_copy_is_no_sum() -> None:
+    """What is made of it is not made of what it was added up from."""
+    graph = Graph(["a", "b"])
+    x = counted(graph, 99)
+    graph.score("a", copied(x + x, 0))
+    circuit = lower(resolve(graph), 1000)
+    base = circuit.graph.families[0].base
+    assert (circuit.ranges[base].low, circuit.ranges[base].high) == (0, 198)
+    assert isinstance(circuit.graph.operations[base], Piecewise)
+    verify(compile(graph, 100))
 
 
 def test_tables_over_tokens_and_constants_need_no_gates() -> None:

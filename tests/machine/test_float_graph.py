@@ -13,7 +13,6 @@ from functools import cache
 import numpy as np
 import pytest
 
-from curta.machine.float_digits import missing_digits
 from curta.machine.float_words import FLOATS
 from curta.machine.wasm.floats import F32, F64, Format
 from tests.support import float_cases
@@ -25,11 +24,9 @@ from tests.support.float_unit import (
     BY_DIGITS,
     FORMATS,
     FloatUnit,
-    as_words,
     computed,
     converted,
     halves,
-    joined,
     numbers_of,
     packed,
     sources_of,
@@ -46,26 +43,17 @@ MEASURED = 40_000
 """Pairs whose cases are counted."""
 
 
-COMPARED = 500
-"""Pairs of a batch whose digits are compared."""
-
-
 @cache
 def unit() -> FloatUnit:
-    return FloatUnit.built("high", "low", "single", "less", "equal", "wanted")
+    return FloatUnit.built("high", "low", "single", "less", "equal")
 
 
-@cache
-def digit_unit() -> FloatUnit:
-    return FloatUnit.built("wanted", "left", "divisor", "is_last")
-
-
-def batches(count: int | None, part: int = 1) -> Iterator[tuple[int, np.random.Generator]]:
-    """Their sizes: one of the default suite, or all; or a part of these."""
+def batches(count: int | None) -> Iterator[tuple[int, np.random.Generator]]:
+    """Their sizes: one of the default suite, or all."""
     if count is not None:
-        yield count // part, np.random.default_rng(20261124)
+        yield count, np.random.default_rng(20261124)
         return
-    for seed in range(SLOW // part):
+    for seed in range(SLOW):
         yield BATCH, np.random.default_rng((20261125, seed))
 
 
@@ -150,72 +138,14 @@ def quotient_operands(
     return x, y, sources_of(form, x, y, rng), [BY_DIGITS[name][0], *["of_singles"] * (form is F32)]
 
 
-def after_digits(
-    of: str, sources: list[Numbers], kinds: list[str], scratch: list[Numbers]
-) -> tuple[Numbers, Words]:
-    """Which want further ones; and the results."""
-    single = ["gives_single"] * (of == "f32")
-    found = unit().of(sources, *kinds, *single, scratch=scratch)
-    result = as_words(found["single"]) if of == "f32" else joined(found["high"], found["low"])
-    return found["wanted"], result
-
-
 @pytest.mark.parametrize("count", ALL)
 @pytest.mark.parametrize("name", BY_DIGITS)
 @pytest.mark.parametrize("of", FORMATS)
 def test_quotients_and_roots(of: str, name: str, count: int | None) -> None:
-    """Digit by digit, and then the result; the digits are those that float_digits says."""
-    for size, rng in batches(count, part=4):
+    for size, rng in batches(count):
         x, y, sources, kinds = quotient_operands(of, name, size, rng)
-        said = digit_unit().digits(sources, *kinds)
-        wanted, found = after_digits(of, sources, kinds, said)
-        assert not wanted.any()
+        found = (unit().double if of == "f64" else unit().single)(sources, *kinds)
         assert_same(found, computed(FORMATS[of], BY_DIGITS[name][1], x, y), x, y)
-        for at in range(min(size, COMPARED)):
-            assert_digits(of, name, [column[at] for column in sources], said, at)
-
-
-def assert_digits(of: str, name: str, words: list[int], said: list[Numbers], at: int) -> None:
-    operation = f"{of}_{name}" if of == "f32" else f"{of}_{name}_high"
-    intended = missing_digits(operation, [int(word) for word in words], [0] * len(said))
-    found = [int(digit[at]) for digit in reversed(said)]
-    assert found == (intended or [0] * len(said)), words
-
-
-BESIDE = (("f32", "div"), ("f64", "sqrt"))
-
-
-@pytest.mark.parametrize(
-    ("of", "name"),
-    [
-        ("f64", "div"),
-        *(
-            pytest.param(*case, marks=pytest.mark.slow)
-            for case in (("f32", "div"), ("f32", "sqrt"), ("f64", "sqrt"))
-        ),
-    ],
-)
-def test_no_digits_lead_to_a_wrong_result(of: str, name: str) -> None:
-    """Those of another quotient, right ones of which one is changed, and right ones: the result is
-    right, or digits are wanted."""
-    rng = np.random.default_rng(7)
-    x, y, sources, kinds = quotient_operands(of, name, 600, rng)
-    intended = computed(FORMATS[of], BY_DIGITS[name][1], x, y)
-    right = digit_unit().digits(sources, *kinds)
-    others = [rng.integers(0, 256, len(x)) for _ in right]
-    tries = {"right": right, "of another": [np.roll(one, 1) for one in right], "any": others}
-    tries["none"] = [0 * one for one in right]
-    for place in range(len(right)):
-        for change in (-1, 1):
-            changed = np.clip(right[place] + change, 0, 255)
-            tries[f"{change} at {place}"] = [*right[:place], changed, *right[place + 1 :]]
-    are_right = set()
-    for how, digits in tries.items():
-        wanted, found = after_digits(of, sources, kinds, digits)
-        assert_same(np.where(wanted == 1, intended, found), intended, x, y)
-        are_right |= {(how, is_wanted) for is_wanted in wanted.tolist()}
-    assert {("right", 0), ("-1 at 0", 0), ("-1 at 0", 1), ("1 at 0", 1), ("any", 1)} <= are_right
-    assert ("right", 1) not in are_right
 
 
 def test_a_wrong_result_is_seen() -> None:
@@ -367,20 +297,6 @@ def test_roots_that_are_drawn(of: str) -> None:
     wanted |= {("subnormal operands", some) for some in (True, False)}
     wanted |= {("odd exponent", odd) for odd in range(2)}
     assert_covers(found, wanted)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", BY_DIGITS)
-def test_digits_that_are_drawn(name: str) -> None:
-    """At each place all ones and none, and more where the one before was too small."""
-    x, y, *_ = quotient_operands("f64", name, MEASURED, np.random.default_rng(10))
-    found = set()
-    for one, other in zip(x.tolist(), y.tolist(), strict=True):
-        words = [n >> shift & 2**32 - 1 for shift in (32, 0) for n in (one, other)]
-        digits = missing_digits(f"f64_{name}_high", words, [0] * 8)
-        found |= {(place, min(digit, 128)) for place, digit in enumerate(digits)}
-    assert {(place, digit) for place in range(1, 8) for digit in (0, 127)} <= found
-    assert {(place, 128) for place in (0, 2, 3, 4, 5)} <= found
 
 
 @pytest.mark.parametrize("of", FORMATS)

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from curta.compiler import Graph
-from curta.machine.parts.floats import Floats, Kind, floats
+from curta.machine.parts.floats import Kind, floats
 from curta.machine.parts.operations import Sources
-from curta.machine.parts.token import FLOAT_DIGITS, Token
 from curta.machine.parts.words import word_of
 from curta.machine.wasm.floats import F32, F64, Format
 from tests.support.float_draws import Words
@@ -20,7 +19,6 @@ from tests.support.graph_values import GraphValues, Numbers
 FloatArray = npt.NDArray[np.float32] | npt.NDArray[np.float64]
 Compute = Callable[[FloatArray, FloatArray], FloatArray]
 Truths = npt.NDArray[np.bool_]
-Digits = Sequence[Numbers]
 KINDS = tuple(Kind.__dataclass_fields__)
 ARITHMETIC: dict[str, tuple[str, Compute]] = {
     "add": ("adds", np.add),
@@ -43,41 +41,20 @@ class FloatUnit:
 
     @classmethod
     def built(cls, *names: str) -> FloatUnit:
-        """Names are those of results, or of a quotient's parts."""
+        """Names are those of results."""
         graph = Graph(["a token"])
         words = [graph.declare(name) for name in "abce"]
         kinds = [graph.declare(name) for name in KINDS]
-        marks = [graph.declare(f"mark {n}") for n in range(FLOAT_DIGITS - 1)]
-        scratch = [graph.declare(f"scratch {n}") for n in range(FLOAT_DIGITS)]
-        token = Token(**dict.fromkeys(Token.__dataclass_fields__, graph.constant(0)))  # type: ignore[arg-type]
-        token = replace(token, quotient=tuple(marks), scratch=tuple(scratch))
-        found: Floats = floats(Kind(*kinds), Sources(*(word_of(word) for word in words)), token)
-        results = [getattr(found if hasattr(found, n) else found.quotient, n) for n in names]
-        return cls(GraphValues(graph, [*words, *kinds, *marks, *scratch], results), names)
+        found = floats(Kind(*kinds), Sources(*(word_of(word) for word in words)))
+        results = [getattr(found, name) for name in names]
+        return cls(GraphValues(graph, [*words, *kinds], results), names)
 
-    def of(
-        self, sources: list[Numbers], *kinds: str, marks: Digits = (), scratch: Digits = ()
-    ) -> dict[str, Numbers]:
+    def of(self, sources: list[Numbers], *kinds: str) -> dict[str, Numbers]:
         """The sources are a, b, c and e; the kinds are those that the instruction is of."""
         assert set(kinds) <= set(KINDS)
         chosen = [np.array(int(name in kinds), np.int64) for name in KINDS]
-        said = [filled(marks, FLOAT_DIGITS - 1), filled(scratch, FLOAT_DIGITS)]
-        numbers = self.values.of(*sources, *chosen, *said[0], *said[1])
+        numbers = self.values.of(*sources, *chosen)
         return dict(zip(self.names, numbers, strict=True))
-
-    def digits(self, sources: list[Numbers], *kinds: str, scratch: Digits = ()) -> list[Numbers]:
-        """The digits that are said, the newest first; all 0 where none is wanted."""
-        marks: list[Numbers] = []
-        wanted = self.of(sources, *kinds, scratch=scratch)["wanted"]
-        for count in range(FLOAT_DIGITS):
-            found = self.of(sources, *kinds, marks=marks, scratch=scratch)
-            assert (found["wanted"] == wanted).all()
-            assert (found["is_last"] == (count == FLOAT_DIGITS - 1))[wanted == 1].all()
-            digit = np.where(wanted == 1, found["left"] // np.maximum(found["divisor"], 1), 0)
-            assert int(digit.min()) >= 0
-            assert int(digit.max()) <= 255
-            marks.insert(0, wanted * (digit + 1))
-        return [mark - wanted for mark in marks]
 
     def double(self, sources: list[Numbers], *kinds: str) -> Words:
         found = self.of(sources, *kinds)
@@ -85,10 +62,6 @@ class FloatUnit:
 
     def single(self, sources: list[Numbers], *kinds: str) -> Words:
         return as_words(self.of(sources, *kinds, "gives_single")["single"])
-
-
-def filled(numbers: Digits, count: int) -> list[Numbers]:
-    return [*numbers, *[np.array(0, np.int64)] * (count - len(numbers))]
 
 
 def halves(pattern: Words) -> tuple[Numbers, Numbers]:

@@ -114,6 +114,11 @@ def clamp(x: Node, low: object, high: object) -> Node:
     return relu(difference(x, low)) - relu(difference(x, high)) + low
 
 
+def copied(x: Node, least: object) -> Node:
+    """x, which has to be at least so much, in a slot apart from those that it is the sum of."""
+    return x.graph.piecewise(x, [(least, 1)]) + least
+
+
 def function_table(x: Node, values: Iterable[object] | Mapping[int, object]) -> Node:
     """values[x] for the integers that `values` covers: a piecewise linear function of x.
 

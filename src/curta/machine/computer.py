@@ -40,15 +40,14 @@ def build(
     memory = memory_parts(graph, token.number, program, registers)
     division = division_parts(graph, token, program.now, registers.sources)
     traps = trap_parts(graph, program, registers, memory, division)
-    floats = float_parts(program.now, registers.sources, token)
     say = Speaker(graph, token, program, traps)
     found = {
         **results(program.now, registers.sources),
-        **float_results(floats),
+        **float_results(float_parts(program.now, registers.sources)),
         **{e.name: e.result(registers.sources) for e in operations.extensions},
         **dict.fromkeys(operations.of_kind("load"), memory.loaded),
     }
-    say.word(found, division, floats.quotient)
+    say.word(found, division)
     say.jump(distance(graph, program, registers))
     say.others(registers.sources.b)
     graph.stop_after(READ, AWAIT, EXIT, *TRAP_TOKENS)

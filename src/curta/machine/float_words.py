@@ -128,7 +128,3 @@ FLOATS: dict[str, tuple[str, Meaning]] = {
     **{f"f32_{name}": ("abd", _of_singles(_compared, what)) for name, what in _COMPARISONS.items()},
 }
 """Operands and meaning of each; of those that need one float only, both are the same."""
-BY_DIGITS = tuple(name for name in FLOATS if "_div" in name or "_sqrt" in name)
-"""Before their result is said, digits are (parts/quotients.py)."""
-FLOAT_DIGITS = 8
-"""So many of a quotient; in base 128, but up to 255."""

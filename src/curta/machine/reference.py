@@ -10,8 +10,6 @@ from collections.abc import Sequence
 
 from curta.machine.core_program import PRIVATE, CoreProgram, Segment
 from curta.machine.encode import encode_jump, encode_word
-from curta.machine.float_digits import missing_digits
-from curta.machine.float_words import BY_DIGITS, FLOAT_DIGITS
 from curta.machine.instructions import (
     CORE,
     FRAME_REGISTERS,
@@ -61,8 +59,6 @@ class CoreMachine:
         self.counter = 0
         self.frame = 0
         self.steps = 0
-        self.scratch = [0] * FLOAT_DIGITS
-        """The latest quotient that was not a result, the lowest digit first."""
         for segment in program.segments:
             self.give_memory(segment)
 
@@ -116,8 +112,6 @@ class CoreMachine:
         match kind_of(name):
             case "value":
                 e = [self.read(instruction.e)] if has_fourth(name) else []
-                if name in BY_DIGITS:
-                    self.say_scratch(missing_digits(name, (a, b, c, *e), self.scratch))
                 self.say_word(instruction, self.meanings[name](a, b, c, *e))
             case "divide":
                 self.divide(instruction, a, b)
@@ -167,21 +161,15 @@ class CoreMachine:
         digits = [quotient % QUOTIENT_DIGIT]
         while quotient >= QUOTIENT_DIGIT ** len(digits):
             digits.insert(0, quotient // QUOTIENT_DIGIT ** len(digits) % QUOTIENT_DIGIT)
+        self.say(*(QUOTIENT_MORE[digit] for digit in digits[:-1]))
         if name.startswith("rem"):
-            self.say_scratch(digits)
+            self.say(QUOTIENT_SCRATCH[digits[-1]])
             below = name == "rem_s" and a >= SIGN
             self.say_word(instruction, -remainder % WORD if below else remainder)
             return
-        self.say(*(QUOTIENT_MORE[digit] for digit in digits[:-1]))
         self.say((QUOTIENT_NEGATIVE if negative else QUOTIENT_LAST)[digits[-1]])
         self.write(instruction.d, (-quotient if negative else quotient) % WORD)
         self.counter += 1
-
-    def say_scratch(self, digits: Sequence[int]) -> None:
-        if digits:
-            self.say(*(QUOTIENT_MORE[digit] for digit in digits[:-1]))
-            self.say(QUOTIENT_SCRATCH[digits[-1]])
-            self.scratch = [*reversed(digits), *[0] * (FLOAT_DIGITS - len(digits))]
 
     def jump(self, instruction: CoreInstruction, a: int, b: int) -> None:
         name, target = instruction.operation, self.counter + 1

@@ -2,10 +2,10 @@
 
 L0 ... L4095       the last digit of a word: the step is over
 M0 ... M4095       a digit with more to come, most significant first, in base 4096
-Q0 ... Q255        a digit of a quotient with more to come, in base 256 (of floats: 128)
+Q0 ... Q255        a digit of a quotient with more to come, in base 256
 R0 ... R255        the last digit of a quotient: the step is over
 N0 ... N255        the same for a quotient that is negative; its digits are those of -quotient
-S0 ... S255        the last digit of a quotient that only serves to find a remainder, or a float
+S0 ... S255        the last digit of a quotient that only serves to find a remainder
 J-2048 ... J2047   a jump, by so many instructions
     H-256 ... H255     before it: by 4096 times so many
 stored             memory was written

@@ -19,7 +19,7 @@ from fractions import Fraction
 from operator import itemgetter
 from typing import Self
 
-from curta.dyadic import Number, common_factor, divided, power_of_two, simplify, step_of
+from curta.dyadic import FLOAT64, Number, common_factor, divided, power_of_two, simplify, step_of
 from curta.engine.native.intervals import Intervals
 from curta.engine.native.shapes import jumps_of, staircase_of
 from curta.engine.native.values import (
@@ -49,6 +49,10 @@ MOST_OF_TABLE = 512
 """Gates on one number that are worth a table of what they add up to, and its entries."""
 MOST_INLINED = 128
 """Terms of a sum with a name that is written out where it is read."""
+FEWEST_COUNTED = 8
+"""Comparisons that are added up to a number."""
+FAR_LARGER = 2**8
+"""Times a sum: parts that cancel."""
 
 
 @dataclass(frozen=True)
@@ -196,10 +200,10 @@ class Case:
         for value, coefficient in members:
             definition = self.pool.entries[value].definition
             assert isinstance(definition, Product)
-            place = -Fraction(definition.gate.added) / unit
-            if place.denominator != 1:
-                return total
-            bends.append((int(place), simplify(coefficient * unit)))
+            # A bend between two places of the argument is as good as one at each, weighted.
+            below, part = divmod(-Fraction(definition.gate.added) / unit, 1)
+            parts = (below, 1 - part), (below + 1, part)
+            bends += [(int(n), simplify(coefficient * unit * share)) for n, share in parts if share]
         rest = total.plus(Sum(tuple(members)), -1)
         jumps = jumps_of(bends)
         if jumps is None and (slope := total.proportion(argument)):
@@ -268,10 +272,25 @@ class Case:
         return total
 
     def held(self, total: Sum) -> Sum:
-        reduced = self.sum(total)
-        if len(reduced.terms) <= MOST_INLINED:
-            return reduced
-        return self.pool.value(Held(reduced), self.pool.step(reduced))
+        """A slot's sum: a value of its own if it is long, a number of things that hold, or less
+        than parts of it that are more than a slot holds.
+        """
+        left = self.sum(total)
+        if len(left.terms) > MOST_INLINED or self.counts(left) or self.cancels(left):
+            return self.pool.value(Held(left), self.pool.step(left))
+        return left
+
+    def counts(self, total: Sum) -> bool:
+        return len(total.terms) >= FEWEST_COUNTED and all(
+            isinstance(self.pool.definition(value), Steps) for value, _ in total.terms
+        )
+
+    def cancels(self, total: Sum) -> bool:
+        ends = [(max(c, -c), self.intervals.of_value(v)) for v, c in total.terms if v != CONSTANT]
+        size = sum(factor * max(-low, high) for factor, (low, high) in ends)
+        low, high = self.range(total)
+        is_large = size >= power_of_two(FLOAT64.mantissa_bits + self.pool.step(total))
+        return is_large and size > FAR_LARGER * max(-low, high)
 
     def product(self, gate: Sum, factor: Sum) -> Sum:
         """relu(gate) * factor."""

@@ -62,12 +62,11 @@ class Sum:
         found = next((c for v, c in self.terms if v == first), 0)
         if not found:
             return 0
-        slope = divided(found, scale)
         if len(number.terms) > 1:
             coefficients = dict(self.terms)
-            if any(coefficients.get(v) != c * slope for v, c in number.terms):
+            if any(coefficients.get(v, 0) * scale != c * found for v, c in number.terms):
                 return 0
-        return slope
+        return divided(found, scale)
 
     @property
     def direction(self) -> tuple[Number, Sum]:

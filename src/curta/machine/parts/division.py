@@ -23,7 +23,6 @@ from curta.compiler import (
 from curta.machine.instructions import WORD
 from curta.machine.parts.operations import Sources
 from curta.machine.parts.program import Fetched
-from curta.machine.parts.quotients import Quotient
 from curta.machine.parts.token import QUOTIENT_DIGITS, Token
 from curta.machine.parts.words import Word, from_digits
 from curta.machine.vocabulary import (
@@ -77,7 +76,7 @@ def division_parts(graph: Graph, token: Token, now: Fetched, sources: Sources) -
     is_remainder = now.is_any("rem_u", "rem_s")
     says_remainder = both(is_remainder, token.is_remainder)
     remainder = dividend
-    for digit, unit in zip(token.scratch[:QUOTIENT_DIGITS], scaled, strict=True):
+    for digit, unit in zip(token.scratch, scaled, strict=True):
         remainder = remainder - graph.gate(graph.gate(says_remainder, digit), unit)
     remainder = graph.assume(remainder, 0, WORD - 1).named("remainder")
     below = both(minus_a, 1 - at_most(remainder, 0))
@@ -104,26 +103,17 @@ def is_lowest(word: Word) -> Node:
     return both(equals(word.digits[7], 8), at_most(from_digits(word.digits[:7]), 0))
 
 
-def say_quotient(
-    graph: Graph,
-    now: Fetched,
-    division: Division,
-    when: Node,
-    of_floats: Quotient,
-    when_floats: Node,
-) -> None:
-    """The next digit, of words or of floats; which family it is of says what comes after it."""
+def say_quotient(graph: Graph, now: Fetched, division: Division, when: Node) -> None:
+    """The next digit; which family it is of says what comes after it."""
     more = at_least(division.place, 1)
     last = both(when, invert(more))
     gives_quotient = now.is_any("div_u", "div_s")
     scratch = both(last, invert(gives_quotient))
     families = (
-        (QUOTIENT_MORE, both(when, more) + both(when_floats, invert(of_floats.is_last))),
+        (QUOTIENT_MORE, both(when, more)),
         (QUOTIENT_LAST, both(last, gives_quotient, invert(division.negative))),
         (QUOTIENT_NEGATIVE, both(last, gives_quotient, division.negative)),
-        (QUOTIENT_SCRATCH, scratch + both(when_floats, of_floats.is_last)),
+        (QUOTIENT_SCRATCH, scratch),
     )
-    left = select(when_floats, of_floats.left, division.left)
-    divisor = select(when_floats, of_floats.divisor, division.divisor)
     for tokens, condition in families:
-        graph.emit_quotient(tokens, left, divisor, when=condition)
+        graph.emit_quotient(tokens, division.left, division.divisor, when=condition)

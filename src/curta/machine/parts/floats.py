@@ -10,7 +10,7 @@ and subnormal numbers are no special case: their hidden bit is 0. What an operat
 it is rounded is a `Magnitude` of five limbs. `rounded` looks for its highest bit, moves that to
 where it belongs in a double (or as far as the smallest exponent allows), and rounds once.
 
-Quotients and roots are said digit by digit before they are rounded (quotients.py).
+Quotients and roots are found digit by digit before they are rounded (quotients.py).
 """
 
 from __future__ import annotations
@@ -48,7 +48,6 @@ from curta.machine.parts.float_operands import (
 from curta.machine.parts.limbs import (
     LIMB,
     UNIT,
-    Limbs,
     carried,
     highest_bit,
     limb_of,
@@ -57,8 +56,7 @@ from curta.machine.parts.limbs import (
 )
 from curta.machine.parts.operations import Sources
 from curta.machine.parts.program import Fetched
-from curta.machine.parts.quotients import Quotient, attempt, judged
-from curta.machine.parts.token import Token
+from curta.machine.parts.quotients import quotient_or_root
 from curta.machine.parts.words import SIGN, from_digits
 
 LIMBS = 5
@@ -79,8 +77,6 @@ class Floats:
     single: Node
     less: Node
     equal: Node
-    quotient: Quotient
-    """Digits that are to be said before the others are right."""
 
 
 def float_results(found: Floats) -> dict[str, Node]:
@@ -98,11 +94,11 @@ def float_results(found: Floats) -> dict[str, Node]:
     return {name: result(name) for name in FLOATS}
 
 
-def float_parts(now: Fetched, sources: Sources, token: Token) -> Floats:
-    return floats(kind_of_float(now), sources, token)
+def float_parts(now: Fetched, sources: Sources) -> Floats:
+    return floats(kind_of_float(now), sources)
 
 
-def floats(kind: Kind, sources: Sources, token: Token) -> Floats:
+def floats(kind: Kind, sources: Sources) -> Floats:
     """x is a (high word) and c (low word), y is b and e; what is converted, or has a root, is x."""
     x = unpacked(kind.of_singles, sources.a, sources.c)
     y = unpacked(kind.of_singles, sources.b, sources.e)
@@ -111,20 +107,11 @@ def floats(kind: Kind, sources: Sources, token: Token) -> Floats:
     strange = strange_words(kind, x, y, minus)
     added, added_sign = total(x, y, at_most(order, -1), differ(x.sign, minus), minus)
     by_digits = either(kind.divides, kind.takes_root)
-    tried = attempt(kind, x, y, token)
-    product = multiplied(
-        chosen(by_digits, tried.digits, x.limbs),
-        chosen(kind.divides, tried.divisor, chosen(kind.takes_root, tried.digits, y.limbs)),
-    )
-    quotient = judged(kind, tried, product, both(by_digits, 1 - strange.any))
     result, result_sign = merged(
         (
             (either(kind.adds, kind.subtracts), added, added_sign),
-            (kind.multiplies, times(x, y, product), differ(x.sign, y.sign)),
-            *(
-                (both(by_digits, when), number, both(kind.divides, differ(x.sign, y.sign)))
-                for when, number in results_of(quotient)
-            ),
+            (kind.multiplies, times(x, y), differ(x.sign, y.sign)),
+            (by_digits, quotient_or_root(kind, x, y), both(kind.divides, differ(x.sign, y.sign))),
             (kind.packs, given(sources), sources.e.sign),
             (kind.converts, itself(x), x.sign),
         )
@@ -135,12 +122,7 @@ def floats(kind: Kind, sources: Sources, token: Token) -> Floats:
         low=select(strange.any, strange.low, low),
         single=select(strange.any, strange.single, single),
         **compared(x, y, order),
-        quotient=quotient,
     )
-
-
-def chosen(condition: Node, limbs: Limbs, others: Limbs) -> Limbs:
-    return tuple(select(condition, *pair) for pair in zip(limbs, others, strict=True))
 
 
 # -- operands -------------------------------------------------------------------------------------
@@ -260,21 +242,9 @@ def moved_right(limbs: Sequence[Node], distance: Node) -> tuple[list[Node], Node
     return moved, at_least(lost, 1)
 
 
-def results_of(quotient: Quotient) -> list[tuple[Node, Magnitude]]:
-    """Both numbers that it can be, each with its condition."""
-    low, *higher = quotient.digits
-    zero = low.graph.constant(0)
-    return [
-        (when, Magnitude((*limbs, zero, zero), quotient.exponent, quotient.rest))
-        for when, limbs in (
-            (1 - quotient.one_more, quotient.digits),
-            (quotient.one_more, carried([low + 1, *higher], 0, 1)),
-        )
-    ]
-
-
-def times(x: Unpacked, y: Unpacked, product: Sequence[Node]) -> Magnitude:
-    return Magnitude(carried(product), x.exponent + y.exponent - BIAS, x.sign.graph.constant(0))
+def times(x: Unpacked, y: Unpacked) -> Magnitude:
+    product = carried(multiplied(x.limbs, y.limbs))
+    return Magnitude(product, x.exponent + y.exponent - BIAS, x.sign.graph.constant(0))
 
 
 # -- rounding -------------------------------------------------------------------------------------

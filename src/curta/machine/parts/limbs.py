@@ -34,7 +34,7 @@ def carried(limbs: Sequence[Node], least: int = 0, most: int = 2) -> Limbs:
 
 
 def multiplied(a: Sequence[Node], b: Sequence[Node]) -> list[Node]:
-    """The product of three limbs and three limbs, in five that are to be carried."""
+    """The product of two significands, in five limbs that are to be carried."""
     graph = a[0].graph
     columns = [
         sum(
@@ -43,7 +43,7 @@ def multiplied(a: Sequence[Node], b: Sequence[Node]) -> list[Node]:
         )
         for place in range(5)
     ]
-    bits = (2 * LIMB, 2 * LIMB + 1, 2 * LIMB + 1, LIMB + 11)
+    bits = (2 * LIMB, 2 * LIMB + 1, 2 * LIMB + 1, LIMB + 6)
     parts = [
         split_top(column, width, width - LIMB) for column, width in zip(columns, bits, strict=False)
     ]

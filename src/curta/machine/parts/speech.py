@@ -21,11 +21,9 @@ from curta.compiler import (
     select,
 )
 from curta.compiler.derived import split_top
-from curta.machine.float_words import BY_DIGITS
 from curta.machine.instructions import WORD
 from curta.machine.parts.division import Division, say_quotient
 from curta.machine.parts.program import ProgramState
-from curta.machine.parts.quotients import Quotient
 from curta.machine.parts.token import Token
 from curta.machine.parts.traps import Traps
 from curta.machine.parts.words import Word, from_digits
@@ -60,7 +58,7 @@ class Speaker:
         """1 if the instruction is one of these, and does not trap."""
         return both(self.program.running, self.program.now.is_any(*names), 1 - self.traps.any)
 
-    def word(self, found: Mapping[str, Node], division: Division, quotient: Quotient) -> None:
+    def word(self, found: Mapping[str, Node], division: Division) -> None:
         """Digits of a result: one of those found, or a quotient and perhaps its remainder."""
         now = self.program.now
         divides = self.doing(*now.operations.of_kind("divide"))
@@ -70,9 +68,8 @@ class Speaker:
             word = word + self.graph.gate(now.is_any(*names), found[names[0]])
         word = self.graph.assume(word, 0, WORD - 1).named("result")
         rest = both(divides, division.says_remainder)
-        first = both(self.doing(*BY_DIGITS), quotient.wanted)
-        say_word(self.graph, self.token, word, when=self.doing(*found) + rest - first)
-        say_quotient(self.graph, now, division, divides - rest, quotient, first)
+        say_word(self.graph, self.token, word, when=self.doing(*found) + rest)
+        say_quotient(self.graph, now, division, divides - rest)
 
     def jump(self, distance: Node) -> None:
         when = self.doing(*self.program.now.operations.of_kind("jump"))

@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from curta.compiler import Graph, Node, at_least, at_most, back, both
-from curta.machine.float_words import FLOAT_DIGITS
 from curta.machine.instructions import WORD
 from curta.machine.parts.words import from_digits
 from curta.machine.vocabulary import (
@@ -77,19 +76,19 @@ def token_parts(graph: Graph) -> Token:
     more = graph.feature("digit with more to come", _numbered(MORE, first=1))
     quotient_more = graph.feature("quotient digit, more", _numbered(QUOTIENT_MORE, first=1))
     words = _chain(more, WORD_DIGITS)
-    quotients = _chain(quotient_more, FLOAT_DIGITS)
+    quotients = _chain(quotient_more, QUOTIENT_DIGITS)
     byte = graph.feature("byte", _numbered(BYTES))
     is_scratch = graph.is_token(*QUOTIENT_SCRATCH).named("ends a scratch quotient")
     return Token(
         ends_word=graph.is_token(*LAST, *QUOTIENT_LAST, *QUOTIENT_NEGATIVE).named("ends a word"),
-        word=_word(graph, words) + _quotient(graph, quotients[:QUOTIENT_DIGITS]),
+        word=_word(graph, words) + _quotient(graph, quotients),
         is_jump=graph.is_token(*JUMPS).named("is a jump"),
         step=graph.feature("step", {**dict.fromkeys(over, 1), **jump, **far}),
         far=unfinished,
         far_before=back(1, unfinished),
         ends_run=graph.is_token(START, EXIT, *TRAP_TOKENS).named("ends the run"),
         digits=_unbroken(words[: WORD_DIGITS - 1]),
-        quotient=_unbroken(quotients[: FLOAT_DIGITS - 1]),
+        quotient=_unbroken(quotients[: QUOTIENT_DIGITS - 1]),
         scratch=_scratch(graph, is_scratch, quotients),
         number=from_digits([back(n, byte) for n in range(ADDRESS_BYTES)], 256),
         is_remainder=_after(is_scratch, words),
