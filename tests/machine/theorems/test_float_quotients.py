@@ -3,7 +3,10 @@
 What the digits leave is less than a step and a little more, before a digit and behind it, and never
 below 0 (`test_a_digit`): so every digit exists, and behind the last one the number is what they say
 or one more, of which `told` says which. These are inequalities between whole numbers, which the
-functions of the unit are run on as they are.
+functions of the unit are run on as they are. That from digit to digit what is left is
+dividend * 16**n - digits * divisor, or less the square of the digits, is how `divided` puts them
+together (`test_all_digits`). As the dividend is above a quarter of the divisor, and a root's above
+2**110 with all its places, the digits are at least 2**54.
 """
 
 from __future__ import annotations
@@ -19,7 +22,17 @@ import z3
 
 from curta.machine.parts import quotients
 from curta.machine.parts.limbs import LIMB, UNIT
-from curta.machine.parts.quotients import A_TOP, BASE, CARRIED, DIGITS, HIGHEST, NEVER, TOP, Halves
+from curta.machine.parts.quotients import (
+    A_TOP,
+    BASE,
+    CARRIED,
+    DIGITS,
+    HIGHEST,
+    LOW_OF_STEP,
+    NEVER,
+    TOP,
+    Halves,
+)
 from tests.machine.theorems.float_terms import (
     LONG,
     Bits,
@@ -272,6 +285,8 @@ def after_the_last(now: Round) -> list[z3.BoolRef]:
         z3.And(now.left.low >= CARRIED[0] * UNIT, now.left.low < CARRIED[1] * UNIT),
         total(now.left) >= 0,
         total(now.left) < 2 * (total(now.step) + now.root),
+        z3.And(now.step.high >= 0, now.step.high <= HIGHEST),
+        z3.And(now.step.low >= 0, now.step.low + now.root <= LOW_OF_STEP * UNIT),
     ]
 
 
@@ -338,18 +353,31 @@ def test_all_digits(monkeypatch: pytest.MonkeyPatch) -> None:
         units.append(units[-1])
         return units[-1]
 
-    def telling(left: Halves, step: Halves) -> tuple[Number, Number]:
+    def chances(root: Number, left: object, step: Halves, unit: int) -> tuple[()]:
+        assert left == ("left", len(units) // 2)
+        asked.append((step, unit))
+        return ()
+
+    def behind(left: object, step: Halves, digit: Number) -> object:
+        assert left == ("carried", "left", len(units) // 2 - 1)
+        assert digit is units[-1]
+        taken.append((step, digit))
+        return "left", len(units) // 2
+
+    def telling(left: object, step: Halves) -> tuple[Number, Number]:
+        assert left == ("carried", "left", DIGITS)
         told.append(step)
         return one_more, rest
 
+    asked, taken = list[tuple[Halves, int]](), list[tuple[Halves, Number]]()
     monkeypatch.setattr(quotients, "sum_of_steps", digit)
-    monkeypatch.setattr(quotients, "chances", lambda *given: ())
-    monkeypatch.setattr(quotients, "carry", lambda left: left)
-    monkeypatch.setattr(quotients, "behind", lambda left, step, digit: left)
+    monkeypatch.setattr(quotients, "chances", chances)
+    monkeypatch.setattr(quotients, "carry", lambda left: ("carried", *left))
+    monkeypatch.setattr(quotients, "behind", behind)
     monkeypatch.setattr(quotients, "told", telling)
     zero = graph.constant(0)
     nothing = Halves(zero, zero)  # type: ignore[arg-type]
-    limbs, has_rest = quotients.divided(graph.constant(1), nothing, nothing)  # type: ignore[arg-type]
+    limbs, has_rest = quotients.divided(graph.constant(1), ("left", 0), nothing)  # type: ignore[arg-type]
     assert has_rest is rest  # type: ignore[comparison-overlap]
     number = sum(
         (
@@ -358,7 +386,12 @@ def test_all_digits(monkeypatch: pytest.MonkeyPatch) -> None:
         ),
         z3.BitVecVal(0, LONG),
     )
+    assert [unit for _, unit in asked] == [BASE**place for place in reversed(PLACES)]
     claims = [
+        *(
+            whole(step) == whole(before) + unit * z3.ZeroExt(LONG - 64, one.bits)
+            for (step, one), (before, unit) in zip(taken, asked, strict=True)
+        ),
         value(limbs) == number + z3.ZeroExt(LONG - 64, one_more.bits),  # type: ignore[arg-type]
         are_limbs(limbs),  # type: ignore[arg-type]
         whole(told[0]) == 2 * number + 1,
@@ -372,7 +405,7 @@ def test_all_digits(monkeypatch: pytest.MonkeyPatch) -> None:
 def prove_what_is_told() -> None:
     graph = Terms()
     left = Halves(graph.signed("left high", 0, HIGHEST), graph.signed("left low", 0, UNIT - 1))  # type: ignore[arg-type]
-    step = Halves(graph.signed("high", 0, HIGHEST), graph.signed("low", 0, 3 * UNIT))  # type: ignore[arg-type]
+    step = Halves(graph.signed("high", 0, HIGHEST), graph.signed("low", 0, LOW_OF_STEP * UNIT))  # type: ignore[arg-type]
     one_more, rest = quotients.told(left, step)
     beyond = whole(left) - whole(step)
     claims = [

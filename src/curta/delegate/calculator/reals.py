@@ -25,40 +25,46 @@ T = TypeVar("T")
 
 RATIONAL = (int, Fraction, bool)
 
-FIRST, MORE = 64, (256, 1024, 4096, 16384)
-"""Bits of balls. The last are more than the longest numbers of a budget have, whose sines take all
-of their bits."""
+BITS = (64, 256, 1024, 4096, 16384)
+"""Of balls, one after the other. The last are more than the longest numbers of a budget have, whose
+sines take all of their bits."""
 
-TINY = -4 * MORE[-1]
+TINY = -4 * BITS[-1]
 """The power of two that a ball's ends are widened by, which bounds how long they are as fractions.
 """
 
 
-class Working:
-    """The library, from the first ball of a calculation on, and how many bits others have there."""
+class Working(threading.local):
+    """The library, while this thread makes balls."""
 
     library: Any = None
-    others = 0
 
 
 WORKING = Working()
 LOCK = threading.Lock()
-"""The library has one number of bits for all threads, so they calculate one after the other."""
+"""The library has one number of bits for all threads, so they make balls one after the other."""
 
 
 def decided(compute: Callable[[], T]) -> T:
-    """What is computed with as many bits as it takes; most needs none."""
+    """What is computed with as many bits as it takes; most needs none, and no lock."""
+    try:  # faster than suppressing the error
+        return compute()
+    except UndecidedError:
+        pass
     with LOCK:
+        found = library()
+        others = found.ctx.prec
         try:
-            for bits in MORE:
-                try:  # faster than suppressing the error
+            WORKING.library = found
+            for found.ctx.prec in BITS[:-1]:
+                try:
                     return compute()
                 except UndecidedError:
-                    flint().ctx.prec = bits
+                    pass
+            found.ctx.prec = BITS[-1]
             return compute()
         finally:
-            if WORKING.library is not None:
-                WORKING.library.ctx.prec, WORKING.library = WORKING.others, None
+            WORKING.library, found.ctx.prec = None, others
 
 
 def is_ball(value: Any) -> TypeGuard[Ball]:
@@ -81,15 +87,13 @@ def pi() -> Ball:
 def flint() -> Any:
     """The library, where balls are made."""
     if WORKING.library is None:
-        found = library()
-        WORKING.others, WORKING.library = found.ctx.prec, found
-        found.ctx.prec = FIRST
+        raise UndecidedError("not without balls")
     return WORKING.library
 
 
 def is_last() -> bool:
     """Whether there are no more bits to be had."""
-    return bool(flint().ctx.prec == MORE[-1])
+    return bool(flint().ctx.prec == BITS[-1])
 
 
 def library() -> Any:
@@ -136,7 +140,7 @@ def settled(value: Any, question: Callable[[Any], T]) -> T:
     """
     if not is_ball(value):
         return question(value)
-    check_ball(value, MORE[-1])  # more bits than these tell no whole number from the next
+    check_ball(value, BITS[-1])  # more bits than these tell no whole number from the next
     wide = value + flint().arb(0, power_of_two(TINY))
     low, high = Fraction(*dyadic(wide.lower())), Fraction(*dyadic(wide.upper()))
     return same(question(low), question(high))

@@ -272,8 +272,8 @@ class Case:
         return total
 
     def held(self, total: Sum) -> Sum:
-        """A slot's sum: a value of its own if it is long, a number of things that hold, or less
-        than parts of it that are more than a slot holds.
+        """What is left of a slot's sum: a value of its own if it is long, if it counts comparisons,
+        or if its terms are beyond what a slot holds and cancel one another.
         """
         left = self.sum(total)
         if len(left.terms) > MOST_INLINED or self.counts(left) or self.cancels(left):
@@ -281,9 +281,9 @@ class Case:
         return left
 
     def counts(self, total: Sum) -> bool:
-        return len(total.terms) >= FEWEST_COUNTED and all(
-            isinstance(self.pool.definition(value), Steps) for value, _ in total.terms
-        )
+        terms = total.without_constant.terms
+        steps = (isinstance(self.pool.entries[value].definition, Steps) for value, _ in terms)
+        return len(terms) >= FEWEST_COUNTED and all(steps)
 
     def cancels(self, total: Sum) -> bool:
         ends = [(max(c, -c), self.intervals.of_value(v)) for v, c in total.terms if v != CONSTANT]

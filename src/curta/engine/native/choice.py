@@ -20,25 +20,29 @@ def division(
     case: Case, rules: Sequence[Rule], *, few: bool = False
 ) -> tuple[Sum, list[tuple[Bounds, Case]]] | None:
     """A number, and intervals of it in each of which fewer of the rules are left; neighbours with
-    the same rules are one if there should be few.
+    the same rules are one if there should be few. If there is no such number, the one that leaves
+    the fewest on average.
     """
+    best, least = None, Fraction(len(rules))
     for on in decisive(case, rules):
-        pieces = list[tuple[Bounds, Case]]()
-        before: list[int] = []
+        pieces, left = list[tuple[Bounds, Case]](), list[list[int]]()
         for ends in places_of(case, on):
             piece = case.refined(on, *ends)
-            left = [rule.number for rule in possible(piece, rules)]
-            if len(left) == len(rules):
-                break
-            if few and left == before:
+            numbers = [rule.number for rule in possible(piece, rules)]
+            if few and left and numbers == left[-1]:
                 ends = pieces.pop()[0][0], ends[1]
                 piece = case.refined(on, *ends)
+                left.pop()
             pieces.append((ends, piece))
-            before = left
-        else:
-            if len(pieces) > 1:
-                return on, pieces
-    return None
+            left.append(numbers)
+        if len(pieces) < 2:
+            continue
+        if max(map(len, left)) < len(rules):
+            return on, pieces
+        average = Fraction(sum(map(len, left)), len(left))
+        if average < least and not few:
+            best, least = (on, pieces), average
+    return best
 
 
 def possible(case: Case, rules: Sequence[Rule]) -> tuple[Rule, ...]:

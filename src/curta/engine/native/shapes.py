@@ -15,8 +15,9 @@ from itertools import accumulate, pairwise
 
 from curta.dyadic import Number
 
-MOST_JUMPS = 1 << 10
-"""For each bend."""
+MOST_JUMPS = 1 << 20
+MOST_OF_A_BEND = 1 << 10
+"""Jumps that a slope of few bends is written as."""
 MOST_ENTRIES = 4096
 FEW_JUMPS = 32
 """As many comparisons are quicker than a table of more than MOST_ENTRIES entries."""
@@ -34,7 +35,7 @@ def jumps_of(bends: Iterable[tuple[int, Number]]) -> Jumps | None:
     *slopes, last = accumulate(turns[place] for place in places)
     pieces = zip(pairwise(places), slopes, strict=True)
     rising = [(a, b, slope) for (a, b), slope in pieces if slope]
-    if last or sum(b - a for a, b, _ in rising) > MOST_JUMPS * len(places):
+    if last or sum(b - a for a, b, _ in rising) > min(MOST_JUMPS, MOST_OF_A_BEND * len(places)):
         return None
     return tuple((u + 1, slope) for a, b, slope in rising for u in range(a, b))
 

@@ -47,14 +47,18 @@ TOP = 56
 A_TOP = 2 * TOP - 1
 """Of the dividend behind which all digits stand."""
 CARRIED = -35, BASE
-"""The low half is between as many units: it has 16 times less than one of them, and what is taken
-away is up to 16 times the low half of the step, which for a root is below 2.2 units."""
+"""Between these, in units of the high half, is a low half that is not carried yet: 16 times less
+than one of them was left, and 16 times the low half of a step was taken away at most, which for a
+root is below 2.2 of them."""
+LOW_OF_STEP = 3
+"""It is below as many."""
 SLACK = BASE * (1 - CARRIED[0])
-"""More units than may still have to be taken from 16 times what is left."""
+"""More than what 16 times a low half can take from 16 times the high one."""
 HIGHEST = 2 ** (TOP + 3 - LIMB)
-"""The high half of what is left is below this."""
+"""No high half of what is left is above this. If an operand is 0 or not finite, anything may be
+left, and whatever comes of it is not the result; but it stays in these bounds."""
 NEVER = 2 * BASE * HIGHEST
-"""More than what says whether a step fits."""
+"""More than what says whether a step fits, of operands that have a quotient."""
 
 
 @dataclass(frozen=True)
@@ -108,6 +112,7 @@ def divided(root: Node, left: Halves, step: Halves) -> tuple[Limbs, Node]:
         unit = BASE**place
         reached = chances(root, left, step, unit)
         digit = sum_of_steps(reached)
+        # Not gated by the root: that would be a layer more.
         of_root = sum_of_steps(one - NEVER * (1 - root) for one in reached)
         left = behind(carry(left), step.plus(unit, of_root), digit)
         step = step.plus(2 * unit, of_root)
@@ -121,7 +126,7 @@ def divided(root: Node, left: Halves, step: Halves) -> tuple[Limbs, Node]:
 def chances(root: Node, left: Halves, step: Halves, unit: int) -> list[Node]:
     """As many of these numbers are not negative as steps certainly fit into what is left."""
     return [
-        BASE * left.high - n * step.high - -(-n * n * unit // UNIT) * root - 3 * n - SLACK
+        BASE * left.high - n * step.high - -(-n * n * unit // UNIT) * root - LOW_OF_STEP * n - SLACK
         for n in range(1, BASE + 1)
     ]
 
