@@ -14,6 +14,7 @@ from curta.compiler.nodes import Piecewise
 from curta.compiler.resolve import resolve
 from curta.compiler.verify import verify
 from curta.engine import load
+from curta.engine.native.emit import model_to_c
 from curta.errors import CertificateError, GraphError
 
 DIGITS = [str(n) for n in range(10)]
@@ -86,6 +87,12 @@ def test_a_table_is_as_high_as_its_values() -> None:
     circuit = lower(resolve(graph), 1000)
     found = circuit.ranges[circuit.graph.families[0].base]
     assert (found.low, found.high, found.step) == (-50, 49, 0)
+
+
+def test_a_table_is_looked_up_by_native_code() -> None:
+    """However many entries it has, it is not as many comparisons."""
+    source = model_to_c(columns_model(3000))
+    assert max(line.count(" >= ") for line in source.splitlines()) < 8
 
 
 def test_a_copy_is_no_sum() -> None:

@@ -52,6 +52,16 @@ def test_no_number_in_the_c_is_too_large_for_a_compiler() -> None:
     assert max(map(int, re.findall(rb"\d+", source))) < 2**64
 
 
+def test_what_each_instruction_says_is_decided_beforehand() -> None:
+    """No template compares the scores of all rules, as the general step does."""
+    source = NATIVE.read(native_key())
+    assert source is not None
+    templates = source.split(b"/// template")[1:]
+    assert len(templates) > 90
+    ends = [template.split(b"\n///\n")[0] for template in templates]
+    assert not [end[:3] for end in ends if b"best = INT64_MIN" in end]
+
+
 @pytest.mark.slow  # zig takes a minute for it
 def test_zig_is_compiler_enough(tmp_path: Path) -> None:
     pytest.importorskip("ziglang", reason="the ziglang package is not installed")

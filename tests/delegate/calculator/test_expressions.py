@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from curta.delegate.calculator import Budget, Calculator, backends
 from curta.delegate.calculator.operations import CONSTANTS, FUNCTIONS
+from curta.delegate.calculator.reals import LOCK
 from curta.delegate.calculator.tokens import PLAIN, all_tokens, tokens
 from curta.errors import CalculatorError
 
@@ -306,3 +307,9 @@ def test_what_was_asked_before_does_not_count() -> None:
     with ThreadPoolExecutor(4) as pool:
         together = list(pool.map(lambda text: CALCULATOR.evaluate_all([text])[0], [*alone] * 5))
     assert together == [*alone.values()] * 5
+
+
+def test_rationals_wait_for_nobody() -> None:
+    """Not for a thread that computes roots, which a forked process would wait for without end."""
+    with LOCK:
+        assert CALCULATOR.evaluate("1/3 + 1").text == "1.333333"

@@ -27,11 +27,11 @@ def division(
     for on in decisive(case, rules):
         pieces, left = list[tuple[Bounds, Case]](), list[list[int]]()
         for ends in places_of(case, on):
-            piece = case.refined(on, *ends)
+            piece = refined(case, on, ends)
             numbers = [rule.number for rule in possible(piece, rules)]
             if few and left and numbers == left[-1]:
                 ends = pieces.pop()[0][0], ends[1]
-                piece = case.refined(on, *ends)
+                piece = refined(case, on, ends)
                 left.pop()
             pieces.append((ends, piece))
             left.append(numbers)
@@ -43,6 +43,14 @@ def division(
         if average < least and not few:
             best, least = (on, pieces), average
     return best
+
+
+def refined(case: Case, on: Sum, ends: Bounds) -> Case:
+    """The case in which a number is in an interval, and what it has become in that case, too."""
+    piece = case.refined(on, *ends)
+    left = piece.sum(on)
+    is_known = left == on or left.constant is not None
+    return piece if is_known else piece.refined(left, *ends)
 
 
 def possible(case: Case, rules: Sequence[Rule]) -> tuple[Rule, ...]:
