@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from curta.compiler import Graph, Model, Node, compile, large_table, load_model
+from curta.compiler import Graph, Model, Node, at_least, compile, large_table, load_model
 from curta.compiler.derived import copied
 from curta.compiler.lower import lower
 from curta.compiler.nodes import Piecewise
@@ -139,3 +139,15 @@ def test_bends_are_numbers() -> None:
     with pytest.raises(GraphError, match="expected an int"):
         graph.piecewise(graph.position, [("one", 1)])
     assert graph.piecewise(graph.position, [(1, 2), (1, -2)]) is graph.constant(0)
+
+
+@pytest.mark.parametrize("level", ["evaluate", "native"])
+def test_steps_between_the_places_of_a_number(level: str) -> None:
+    """Of a number that is 3 more than a multiple of 16: a step there is one at the next place."""
+    graph = Graph([*"ab", *DIGITS])
+    x = 16 * counted(graph, 9) + 3
+    reached = [at_least(x, place) for place in (5, 35, 36, 60, 67, 100)]
+    graph.emit(DIGITS, sum(reached[1:], reached[0]), when=graph.is_token("b"))
+    engine = load(compile(graph, 100), level)
+    found = [list(engine.generate([*"a" * n, "b"], 1)) for n in range(10)]
+    assert found == [[str(n)] for n in (0, 1, 2, 3, 5, 5, 5, 6, 6, 6)]
