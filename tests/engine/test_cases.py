@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from curta.dyadic import Number, power_of_two, simplify
+from curta.engine.native.bits import Bits
 from curta.engine.native.case import Case, Facts
 from curta.engine.native.choice import places_of
 from curta.engine.native.intervals import Intervals
@@ -181,3 +182,25 @@ def test_every_number_is_in_one_piece(
             and (behind is None or meaning(pool, on, point) < behind)
         ]
         is_so(known.refined(on, start, end), pool, within, totals)
+
+
+def test_bits_of_a_number_that_has_bits_of_another_in_it() -> None:
+    """As an address has that is a sum around 2^n and an offset."""
+    pool = Pool(64)
+    a, b, offset = (pool.value(Parameter(name, 0, 255), 0) for name in ("a", "b", "offset"))
+    known = Case(pool, Facts())
+
+    def digit(total: Sum, width: int, most: int) -> Sum:
+        return known.steps(total, tuple((width * n, 1) for n in range(1, most + 1)))
+
+    both = a.plus(b)
+    number = both.plus(digit(both, 256, 1), -256).plus(offset)
+    high = digit(number, 256, 1)
+    middle = digit(rest := number.plus(high, -256), 16, 15)
+    bits = known.intervals.bits
+    assert bits.put_together(rest.plus(middle, -16)) == ([(1, Bits(number, 9, 0, 4))], Sum())
+    assert bits.put_together(middle, alone=True) == ([(1, Bits(number, 9, 4, 8))], Sum())
+    assert bits.put_together(both.plus(digit(both, 256, 1), -256)) == (
+        [(1, Bits(both, 9, 0, 8))],
+        Sum(),
+    )

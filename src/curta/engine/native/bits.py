@@ -6,7 +6,7 @@ have left. Put together again they are a shift and a mask.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache
@@ -125,15 +125,28 @@ def put_together(
 
     Single values are left in it, unless `alone`.
     """
-    by_number: dict[Sum, list[tuple[ValueId, Number, Bits]]] = {}
-    for value, coefficient in total.terms:
-        bits = bits_of(value)
-        if bits is not None:
-            by_number.setdefault(bits.number, []).append((value, coefficient, bits))
+    bits = {value: found for value, _ in total.terms if (found := bits_of(value)) is not None}
+    numbers = list(dict.fromkeys(one.number for one in bits.values()))
+    orders = [numbers]
+    if len(numbers) > 1:
+        # A number may have bits of another one in it: those are not there without it, or it is not
+        # there without them.
+        orders.append(sorted(numbers, key=lambda number: number.terms[-1][0], reverse=True))
+    ways = [in_order(pool, total, bits, order, alone) for order in orders]
+    return min(ways, key=lambda one: len(one[0]) + len(one[1].terms))
+
+
+def in_order(
+    pool: Pool, total: Sum, bits: Mapping[ValueId, Bits], numbers: Sequence[Sum], alone: bool
+) -> tuple[list[Part], Sum]:
+    """The same, one number after the other."""
     parts: list[Part] = []
-    for number, members in by_number.items():
-        found = [(c * power_of_two(pool.entries[v].step), bits) for v, c, bits in members]
-        left = total.plus(Sum(tuple((v, c) for v, c, _ in members)), -1)
+    for number in numbers:
+        members = [(v, c) for v, c in total.terms if v in bits and bits[v].number == number]
+        if not members:
+            continue
+        found = [(c * power_of_two(pool.entries[v].step), bits[v]) for v, c in members]
+        left = total.plus(Sum(tuple(members)), -1)
         slope = left.proportion(number)
         if slope:
             whole = slope * power_of_two(pool.step(number))
