@@ -185,7 +185,7 @@ def test_every_number_is_in_one_piece(
 
 
 def test_bits_of_a_number_that_has_bits_of_another_in_it() -> None:
-    """As an address has that is a sum around 2^n and an offset."""
+    """As an address has that is an offset and a sum modulo 2^n."""
     pool = Pool(64)
     a, b, offset = (pool.value(Parameter(name, 0, 255), 0) for name in ("a", "b", "offset"))
     known = Case(pool, Facts())
