@@ -89,7 +89,7 @@ TABLES: dict[str, tuple[Callable[[Graph, Node], Node], str]] = {
     "by position": (by_position, "at_position(s, "),
     "near position": (near_position, "near_position(s, "),
     "direct": (direct, "Row0 *rows0;"),
-    "paged": (paged, "*pages0["),
+    "paged": (paged, "*page0;"),
     "hashed": (hashed, "Entry0 *entries0;"),
     "nearest": (nearest, "*marks0["),
     "nearest, ties": (nearest_tie, "*marks0["),

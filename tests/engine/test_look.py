@@ -9,7 +9,7 @@ import pytest
 
 from curta.engine.model_cache import compile_cached
 from curta.engine.native.look_to_c import look_to_c
-from curta.engine.native_level import Native
+from curta.engine.native_level import Library, Native
 from curta.engine.toolchain import build_library, load_functions
 from curta.gallery import PROGRAMS
 
@@ -29,7 +29,9 @@ def test_a_look_shows_streams_and_changes_nothing(name: str) -> None:
     engine, ids = native(name)
     source = look_to_c(engine.model, engine.library.source)
     assert source is not None
-    look = load_functions(build_library(source, name="look"), "curta_", SIGNATURES)["look"]
+    flags = "#define FLAGS 1\n"
+    engine.library = Library(flags + engine.library.source)
+    look = load_functions(build_library(flags + source, name="look"), "curta_", SIGNATURES)["look"]
     expected = engine.residuals(ids)
     session, other = engine.session(), engine.session()
     for position, token in enumerate(ids):

@@ -78,7 +78,7 @@ class Quiet:
 def quiet_stretch(routine: Routine, said: Sequence[int]) -> Quiet:
     """What is known at a token that was said, after enough others that were."""
     window, facts = track_facts(routine, said)
-    filed = constant_queries(routine)
+    filed = routine.constant_queries
     facts = Facts(facts.equal, facts.bounds, facts.hits | dict.fromkeys(filed, True))
     return Quiet(window, facts, filed)
 
@@ -103,20 +103,6 @@ def track_facts(routine: Routine, tokens: Sequence[int]) -> tuple[int, Facts]:
                     bounds[Sum(((value, 1),))] = simplify(min(numbers)), simplify(max(numbers))
     hits = {number: True for number in distances if not pool.look_ups[number].nearest}
     return window, Facts(equal, bounds, hits)
-
-
-def constant_queries(routine: Routine) -> tuple[int, ...]:
-    """Look-ups that are always asked the same, and so are all in their rows.
-
-    (Of an array that is asked for other things too, one entry may well be missing.)
-    """
-    look_ups = routine.look_ups
-    varied = {one.rows for one in look_ups.values() if one.query.constant is None}
-    return tuple(
-        number
-        for number, one in look_ups.items()
-        if one.rows not in varied and routine.pool.is_plain(number)
-    )
 
 
 def numbers_over(routine: Routine, total: Sum, tokens: Sequence[int]) -> list[Number] | None:

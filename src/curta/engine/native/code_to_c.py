@@ -153,8 +153,10 @@ class CodeWriter:
                 lines.append(f"filed{act.rows} = store{act.rows}(s, (uint64_t)({key}));")
             if rows.kind in ("paged", "hashed"):
                 lines.append(self.if_exhausted)
-            mark = f"position = {self.here}" if rows.kind == "nearest" else "filed = 1"
-            lines.append(f"{row}{mark};")
+            if rows.kind == "nearest":
+                lines.append(f"{row}position = {self.here};")
+            else:
+                lines.append(f"FILED{act.rows}")
         return [*lines, *self.members(act, row, scope)]
 
     def members(self, act: Filing, row: str, scope: Scope) -> Iterator[str]:

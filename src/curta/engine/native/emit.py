@@ -27,6 +27,8 @@ from curta.engine.native.tables import (
     array_to_c,
     bytes_of,
     comment,
+    directories,
+    flags,
     is_large,
     pages,
     tables_of,
@@ -54,8 +56,8 @@ def model_to_c(model: Model, *, residuals: bool = False, specialise: bool = True
 
 def sequence(model: Model, routine: Routine, stream_size: int = 0) -> list[str]:
     """What is kept of a sequence, and how."""
-    parts = [zeros_source(), runtime("prelude.c"), *columns(routine), state(routine, stream_size)]
-    parts += [runtime("memory.c"), *functions_of_tables(routine)]
+    parts = [zeros_source(), runtime("prelude.c"), *columns(routine), flags(routine)]
+    parts += [state(routine, stream_size), runtime("memory.c"), *functions_of_tables(routine)]
     return [*parts, is_stop(model.plan["stops"])]
 
 
@@ -140,7 +142,7 @@ def state(routine: Routine, stream_size: int = 0) -> str:
         "    int32_t broken, broken_step; /* the promise that was broken, or -1 */\n"
         "    int32_t exhausted; /* no memory left */\n"
         "    Track *track;\n"
-        f"{totals}{rows}{stream}}};\n"
+        f"{totals}{rows}{stream}{directories(tables)}}};\n"
     )
 
 

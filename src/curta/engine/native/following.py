@@ -17,7 +17,6 @@ from curta.engine.native.classes import (
     TokenClass,
     are_in_a_row,
     class_facts,
-    constant_queries,
     numbers_over,
     track_facts,
 )
@@ -200,7 +199,7 @@ def without_filing(routine: Routine, tokens: list[int]) -> tuple[tuple[int, ...]
     Only those of which the token alone says whether it does.
     """
     unfiled = []
-    for number in constant_queries(routine):
+    for number in routine.constant_queries:
         keys = numbers_over(routine, routine.pool.rows_behind(number).key, tokens)
         if keys is not None:
             unfiled.append(number)

@@ -99,7 +99,7 @@ class Places:
         self.follower = follower
         self.routine = routine = follower.routine
         self.pool = routine.pool
-        self.selector = selector_of(routine)
+        self.selector, self.selecting = selector_of(routine), routine.selecting
         self.query, self.counter, self.sign = self.counting()
         self.classes = token_classes(routine)
         self.quiet = quiet_stretch(routine, [t for one in self.classes for t in one])
@@ -231,12 +231,6 @@ class Places:
             isinstance(self.pool.definition(value), Column | FetchedValue)
             for value, _ in away.without_constant.terms
         )
-
-    @property
-    def selecting(self) -> int | None:
-        """The look-up that finds the selector; it may be computed instead."""
-        definition = self.pool.entries[self.selector].definition
-        return definition.look_up if isinstance(definition, FetchedValue) else None
 
     def selectors(self) -> list[Number]:
         """What the selector can be."""

@@ -8,11 +8,13 @@ blocks that end with a choice.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 from curta.dyadic import Number
 from curta.engine.native.case import Case
+from curta.engine.native.selector import NotWorthItError, selector_of
 from curta.engine.native.values import (
     Bounds,
     FetchedKey,
@@ -129,6 +131,40 @@ class Routine:
         read = (self.pool.definition(value) for value in self.pool.reachable(self.sums()))
         found = {one.look_up for one in read if isinstance(one, FetchedValue | FetchedKey)}
         return {number: self.pool.look_ups[number] for number in sorted(found)}
+
+    @cached_property
+    def constant_queries(self) -> tuple[int, ...]:
+        """Look-ups that are always asked the same, and so are all in their rows.
+
+        (Of an array that is asked for other things too, one entry may well be missing.)
+        """
+        varied = {one.rows for one in self.look_ups.values() if one.query.constant is None}
+        return tuple(
+            number
+            for number, one in self.look_ups.items()
+            if one.rows not in varied and self.pool.is_plain(number)
+        )
+
+    @cached_property
+    def selecting(self) -> int | None:
+        """The look-up that finds the selector; it may be computed instead, or there is none."""
+        with suppress(NotWorthItError):
+            definition = self.pool.definition(selector_of(self))
+            return definition.look_up if isinstance(definition, FetchedValue) else None
+        return None
+
+    @cached_property
+    def flagged(self) -> set[int]:
+        """The rows of which it is asked whether something was filed, and not only what."""
+        always = {rows.number for rows in self.rows if rows.kind == "hashed"}
+        asked = {
+            definition.look_up
+            for definition in map(self.pool.definition, self.pool.reachable(self.sums()))
+            if isinstance(definition, FetchedKey)
+        }
+        if self.selecting is not None:
+            asked.add(self.selecting)
+        return always | {self.look_ups[n].rows for n in asked.union(self.constant_queries)}
 
     def ring(self) -> int:
         """Rows enough for look-ups by fixed distances, a power of two; 0 if there are others."""

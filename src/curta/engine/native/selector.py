@@ -8,11 +8,14 @@ from __future__ import annotations
 
 from collections import Counter
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from curta.dyadic import power_of_two
 from curta.engine.native.case import Case, Facts
-from curta.engine.native.routine import Routine
 from curta.engine.native.values import FetchedValue, Parameter, Pool, Product, Steps, ValueId
+
+if TYPE_CHECKING:
+    from curta.engine.native.routine import Routine
 
 MOST_CHOICES = 256
 """Values of a selector."""

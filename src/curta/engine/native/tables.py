@@ -6,15 +6,16 @@ later value overwrites an earlier one. Which table depends on what is proved abo
     by position   keys are positions, shifted by a constant: one array for all such tables, the
                   track. It has a row for every token and grows with the sequence; if all look
                   back by fixed distances, it is a ring of as many rows
-    direct        few keys: an array of rows, each with a flag that says that it was filed; of a
-                  large one most is never written to, and takes no memory
+    direct        few keys: an array of rows; of a large one most is never written to, and takes no
+                  memory
     paged         many keys: pages of rows, allocated when first written
     hashed        more keys than pages could be listed: open addressing
     nearest       a miss has a meaning: direct, with a tree of bitmaps that finds the neighbours
 
-Values are stored in the narrowest integers that hold their proved bounds. Heads that file under the
-same key share their rows, and a value that several of them file is filed once: what one instruction
-or one token consists of lies in one place.
+Values are stored in the narrowest integers that hold their proved bounds, and what was not filed is
+0; a flag says that a row was, where something depends on that, and in all rows if FLAGS is 1. Heads
+that file under the same key share their rows, and a value that several of them file is filed once:
+what one instruction or one token consists of lies in one place.
 """
 
 from __future__ import annotations
@@ -112,8 +113,8 @@ class Table:
     store: str = ""
     """A function that returns the row to write for a key."""
     fetch: str = ""
-    """Functions that return where the row of a query lies, and the row if it was filed; or a null
-    pointer. What was not filed is zero.
+    """Functions that return where the row of a query lies, and the row if it was filed, where that
+    is asked; or a null pointer.
     """
     create: str = ""
     """Statements that allocate what exists from the beginning."""
@@ -139,7 +140,7 @@ def direct(rows: Rows, fields: list[str]) -> Table:
         rows,
         fields,
         state=f"    Row{t} *rows{t}; /* {comment(rows.label)} */\n",
-        types=row_type(t, [*fields, FILED]),
+        types=row_type(t, fields),
         store=store(t, f"    return &s->rows{t}[key];\n"),
         fetch=fetch(t, f"    return query < {size}u ? &s->rows{t}[query] : 0;\n"),
         create=created,
@@ -162,23 +163,37 @@ def pages(rows: Rows) -> int:
 def paged(rows: Rows, fields: list[str]) -> Table:
     t, rest = rows.number, (1 << PAGE_BITS) - 1
     stored = f"""\
-    Row{t} **page = &s->pages{t}[key >> {PAGE_BITS}];
+    Row{t} **page = &s->pages_of_{pages(rows)}[key >> {PAGE_BITS}].page{t};
     if (!*page) *page = allocate(s, sizeof(Row{t}) << {PAGE_BITS});
     return *page ? *page + (key & {rest}) : &s->spare{t};
 """
     found = f"""\
     if (query >= UINT64_C({rows.size})) return 0;
-    const Row{t} *page = s->pages{t}[query >> {PAGE_BITS}];
+    const Row{t} *page = s->pages_of_{pages(rows)}[query >> {PAGE_BITS}].page{t};
     return page ? page + (query & {rest}) : 0;
 """
     return Table(
         rows,
         fields,
-        state=f"    Row{t} *pages{t}[{pages(rows)}], spare{t}; /* {comment(rows.label)} */\n",
-        types=row_type(t, [*fields, FILED]),
+        state=f"    Row{t} spare{t}; /* {comment(rows.label)} */\n",
+        types=row_type(t, fields),
         store=store(t, stored),
         fetch=fetch(t, found),
     )
+
+
+def directories(tables: Iterable[Table]) -> str:
+    """Where pages are: side by side for tables that have as many, since what belongs together is
+    mostly filed under the same key, as the bytes of a word.
+    """
+    counts: dict[int, list[int]] = {}
+    for rows in (table.rows for table in tables if table.rows.kind == "paged"):
+        counts.setdefault(pages(rows), []).append(rows.number)
+    found = ""
+    for count, numbers in counts.items():
+        fields = " ".join(f"Row{t} *page{t};" for t in numbers)
+        found += f"    struct {{ {fields} }} pages_of_{count}[{count}];\n"
+    return found
 
 
 def hashed(rows: Rows, fields: list[str]) -> Table:
@@ -217,8 +232,7 @@ static int widen{t}(State *s) {{
         fields,
         state=f"    Entry{t} *entries{t}; /* {comment(rows.label)} */\n"
         f"    Row{t} spare{t};\n    uint64_t used{t}, room{t};\n",
-        types=row_type(t, [*fields, FILED])
-        + f"typedef struct {{ uint64_t key; Row{t} row; }} Entry{t};\n",
+        types=row_type(t, fields) + f"typedef struct {{ uint64_t key; Row{t} row; }} Entry{t};\n",
         helpers=search,
         store=store(t, stored),
         fetch=fetch(t, f"    return s->room{t} ? {found} : 0;\n"),
@@ -250,10 +264,10 @@ at < {size} ? at : {size - 1});
         fields,
         state=f"    Row{t} *rows{t}; /* {comment(rows.label)} */\n"
         f"    uint64_t *marks{t}[{levels}];\n",
-        types=row_type(t, [*fields, "int64_t position; /* when it was filed */"])
+        types=row_type(t, fields, "int64_t position; /* when it was filed */")
         + f"static const int64_t words{t}[] = {{{', '.join(map(str, words))}}};\n",
         store=store(t, f"    mark(s->marks{t}, {levels}, key);\n    return &s->rows{t}[key];\n"),
-        fetch=fetch(t, found, filed="at"),
+        fetch=fetch(t, found),
         create=f"    s->rows{t} = allocate(s, sizeof(Row{t}) * UINT64_C({size}));\n"
         + "".join(
             f"    s->marks{t}[{n}] = allocate(s, sizeof(uint64_t) * UINT64_C({count}));\n"
@@ -262,11 +276,22 @@ at < {size} ? at : {size - 1});
     )
 
 
-FILED = "uint8_t filed;"
+def flags(routine: Routine) -> str:
+    """Which rows have a flag, and how it is set."""
+    asked, always = routine.flagged, int(bool(routine.streams))
+    text = f"#ifndef FLAGS\n#define FLAGS {always}\n#endif\n"
+    for t in (rows.number for rows in routine.rows if rows.kind in ("direct", "paged", "hashed")):
+        text += (
+            f"#if FLAGS || {int(t in asked)}\n"
+            f"#define HAS_FLAG{t}\n#define FLAG{t} uint8_t filed;\n"
+            f"#define FILED{t} filed{t}->filed = 1;\n"
+            f"#else\n#define FLAG{t}\n#define FILED{t}\n#endif\n"
+        )
+    return text
 
 
-def row_type(number: int, fields: list[str]) -> str:
-    body = "".join(f"    {field}\n" for field in fields)
+def row_type(number: int, fields: list[str], mark: str = "") -> str:
+    body = "".join(f"    {field}\n" for field in [*fields, mark or f"FLAG{number}"])
     return f"typedef struct {{\n{body}}} Row{number};\n"
 
 
@@ -274,12 +299,14 @@ def store(number: int, body: str) -> str:
     return f"INLINE Row{number} *store{number}(State *s, uint64_t key) {{\n{body}}}\n"
 
 
-def fetch(number: int, body: str, filed: str = "at && at->filed ? at : 0") -> str:
+def fetch(number: int, body: str) -> str:
     row = f"INLINE const Row{number}"
     return (
         f"{row} *at{number}(State *s, uint64_t query) {{\n{body}}}\n"
+        f"#ifdef HAS_FLAG{number}\n"
         f"{row} *fetch{number}(State *s, uint64_t query) {{\n"
-        f"    const Row{number} *at = at{number}(s, query);\n    return {filed};\n}}\n"
+        f"    const Row{number} *at = at{number}(s, query);\n"
+        "    return at && at->filed ? at : 0;\n}\n#endif\n"
     )
 
 
