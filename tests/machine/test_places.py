@@ -9,6 +9,7 @@ import sys
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -340,3 +341,15 @@ def test_examples(
     np.testing.assert_array_equal(said, expected)
     np.testing.assert_array_equal(again, expected)
     assert run.placed > 0
+
+
+def test_runs_are_named_by_what_is_said_first_and_not_by_where_it_lies() -> None:
+    workshop = hot.Workshop(cast(Any, None))
+    shared = np.array([1, 2, 3], dtype=np.int32)
+    shared.flags.writeable = False
+    changing = shared.copy()
+    names = [workshop.name_of(each) for each in (shared, changing, shared)]
+    assert len(set(names)) == 1
+    changing[0] = 7
+    assert workshop.name_of(changing) not in names
+    assert workshop.name_of(shared) in names

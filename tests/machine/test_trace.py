@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import curta
 from curta.machine import trace
+from curta.machine.core_program import Segment
 from curta.machine.trace import Trace
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -35,13 +36,15 @@ def test_it_is_all_that_was_said(stretches: list[tuple[bool, list[int]]], block:
             found[len(names)]
 
 
-def test_conversations_share_their_program() -> None:
+@pytest.mark.parametrize("host", [(), (Segment(1 << 20, b"of the host"),)])
+def test_conversations_share_their_program(host: tuple[Segment, ...]) -> None:
     machine = curta.Machine()
     program = machine.load(EXAMPLES / "gcd.wat")
-    first, second = (machine.start(program) for _ in range(2))
+    first, second = (machine.start(program, segments=host) for _ in range(2))
     assert first.invoke("gcd", 12, 18) == second.invoke("gcd", 12, 18) == 6
     assert first.trace[:] == second.trace[:]
-    before = len(program.records)
-    assert first.trace.ids[:before].tolist() == program.records.tolist()
+    shared = program.records if host else program.alone
+    before = len(shared)
+    assert first.trace.ids[:before].tolist() == shared.tolist()
     assert first.trace.memory_bytes < 4 * (len(first.trace) - before) + 4 * trace.BLOCK
-    assert any(part is program.records for part in first.trace._parts)
+    assert any(part is shared for part in first.trace._parts)

@@ -78,6 +78,8 @@ class Workshop:
     def __init__(self, engine: Native) -> None:
         self.engine = engine
         self.codes: dict[str, Code] = {}
+        self.named: tuple[Ids | None, str] = (None, "")
+        """The prompt that was named last, of those that nobody changes, and its name."""
         self.parted: Warming | None = None
         """What the sequence that was closed last leaves to the next."""
         self.latest: Code | None = None
@@ -92,7 +94,7 @@ class Workshop:
         """A sequence on its way, or the one before, if it goes on with the same program; that is
         called by the prompt, if it has no name yet.
         """
-        new = Warming(self, state, program or hashlib.sha256(prompt.tobytes()).hexdigest())
+        new = Warming(self, state, program or self.name_of(prompt))
         parted, self.parted = self.parted, None
         if parted is None:
             return new
@@ -101,6 +103,15 @@ class Workshop:
             return parted
         parted.stop()
         return new
+
+    def name_of(self, prompt: Ids) -> str:
+        """What all runs are called that begin with a prompt: often the same array, of a program."""
+        if prompt is self.named[0]:
+            return self.named[1]
+        name = hashlib.sha256(prompt.data).hexdigest()
+        if not prompt.flags.writeable:
+            self.named = prompt, name
+        return name
 
     @cached_property
     def class_of(self) -> Numbers:

@@ -395,16 +395,17 @@ class Conversation:
         self._opened += len(opening)
         self._tokens += len(opening)
         if self.limits.keep_trace:
-            self.trace.append(self._share_records(opening))
+            self.trace.append(self._share(opening))
         self._due = self._pays(len(opening))
 
-    def _share_records(self, opening: Ids) -> Ids:
+    def _share(self, opening: Ids) -> Ids:
         """The program is in memory once, however many conversations begin with it; the rest."""
-        records = self.program.records
-        if not np.array_equal(opening[: len(records)], records):  # a baked one is not said
+        program = self.program
+        shared = program.alone if opening is program.alone else program.records
+        if not np.array_equal(opening[: len(shared)], shared):  # a baked one is not said
             return opening
-        self.trace.share(records)
-        return opening[len(records) :]
+        self.trace.share(shared)
+        return opening[len(shared) :]
 
     def _pays(self, opening: int) -> int:
         """How long a chapter should be; by default so long that an opening is next to nothing."""

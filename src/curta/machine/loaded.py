@@ -78,13 +78,18 @@ class LoadedProgram:
 
     def prompt(self, host: Iterable[Segment] = ()) -> Ids:
         """The tokens that `encode` gives, with the host's segments after the program's own."""
-        segments = [
-            segment_ids(segment.address, segment.content, ADDRESS_BYTES)
-            for segment in (*self.segments, *host)
-        ]
+        if not (added := [ids_of(segment) for segment in host]):
+            return self.alone
+        return np.concatenate([self.alone[:-1], *added, self.alone[-1:]])
+
+    @cached_property
+    def alone(self) -> Ids:
+        """What is said if the host has no segments: the same array to all conversations."""
         start = np.array([START_ID], dtype=np.int32)
         records = [] if self.baked else [self.records]
-        return np.concatenate([*records, *segments, start], dtype=np.int32)
+        said = np.concatenate([*records, *map(ids_of, self.segments), start], dtype=np.int32)
+        said.flags.writeable = False
+        return said
 
     @cached_property
     def tokens(self) -> list[str]:
@@ -199,6 +204,10 @@ def _check_fields(program: CoreProgram) -> None:
         for name, size in FIELDS.items():
             if (getattr(instruction, name) or 0) >> 8 * size:
                 raise LimitError(f"{instruction.operation}: {name} has more than {size} bytes")
+
+
+def ids_of(segment: Segment) -> Ids:
+    return segment_ids(segment.address, segment.content, ADDRESS_BYTES)
 
 
 def _row(instruction: CoreInstruction, numbers: Mapping[str, int]) -> tuple[int, ...]:
