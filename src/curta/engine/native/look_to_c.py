@@ -33,8 +33,9 @@ void curta_look(State *s, int32_t token, double *stream) {
 
 
 def look_to_c(model: Model, source: str) -> str | None:
-    """The C to be compiled beside `source`, that of the model; None if that keeps a sequence in
-    another way than streams ask for it (what nothing depends on is not filed).
+    """The C to be compiled beside `source`, that of the model, both of them with FLAGS 1; None if
+    that keeps a sequence in another way than streams ask for it (what nothing depends on is not
+    filed).
     """
     with deep_recursion():
         routine = weights_to_routine(model, streams=True)
