@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from curta.machine.core_program import PRIVATE, CoreInstruction
+from curta.machine.core_program import PRIVATE
 from curta.machine.instructions import CORE, MEMORY_PAGES, PAGE, TRAPS, VALUES, WORD, ZERO, kind_of
 from curta.machine.lower.code import (
     Block,
@@ -25,7 +25,7 @@ from curta.machine.lower.code import (
     TrapEnd,
     Value,
 )
-from curta.machine.reference import CoreMachine, TrappedError
+from curta.machine.reference import TrappedError, divided
 
 MOST_STEPS = 3_000_000
 
@@ -114,7 +114,7 @@ class CodeMachine:
             case "value":
                 values[_written(d)] = VALUES[step.operation](a, b, c)
             case "divide":
-                values[_written(d)] = divide(step.operation, a, b)
+                values[_written(d)] = divided(step.operation, a, b)
             case "load" | "store" as kind:
                 place = a + step.immediate
                 if step.b is not None:
@@ -143,18 +143,3 @@ class CodeMachine:
 def _written(d: Value | None) -> Value:
     assert d is not None
     return d
-
-
-class _Divider(CoreMachine):
-    """The division of the reference machine, without a program."""
-
-    def __init__(self) -> None:
-        self.registers, self.tokens = {}, []
-        self.counter = self.frame = 0
-
-
-def divide(name: str, a: int, b: int) -> int:
-    """A quotient or remainder, as the reference machine has it."""
-    machine = _Divider()
-    machine.divide(CoreInstruction(name, d=0), a, b)
-    return machine.read(0)

@@ -41,8 +41,7 @@ from curta.machine.wasm.decode import decode
 from curta.machine.wasm.module import Function, Module
 
 FIRSTS = (
-    *("FIRST_LAST", "FIRST_MORE", "FIRST_JUMP", "FIRST_FAR_JUMP", "FIRST_QUOTIENT_MORE"),
-    *("FIRST_QUOTIENT_LAST", "FIRST_QUOTIENT_NEGATIVE", "FIRST_QUOTIENT_SCRATCH", "STORED_ID"),
+    *("FIRST_LAST", "FIRST_MORE", "FIRST_JUMP", "FIRST_FAR_JUMP", "STORED_ID"),
     *("FIRST_OUTPUT", "FIRST_ERROR", "READ_ID", "AWAIT_ID", "EXIT_ID", "FIRST_TRAP", "FIRST_BYTE"),
     *("AT_ID", "FIRST_DATA", "START_ID", "FIRST_OPERATION"),
 )

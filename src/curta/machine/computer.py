@@ -38,16 +38,17 @@ def build(
     program = program_parts(graph, token, fields, running)
     registers = register_parts(graph, token, program)
     memory = memory_parts(graph, token.number, program, registers)
-    division = division_parts(graph, token, program.now, registers.sources)
+    division = division_parts(program.now, registers.sources)
     traps = trap_parts(graph, program, registers, memory, division)
     say = Speaker(graph, token, program, traps)
     found = {
         **results(program.now, registers.sources),
+        **division.results,
         **float_results(float_parts(program.now, registers.sources)),
         **{e.name: e.result(registers.sources) for e in operations.extensions},
         **dict.fromkeys(operations.of_kind("load"), memory.loaded),
     }
-    say.word(found, division)
+    say.word(found)
     say.jump(distance(graph, program, registers))
     say.others(registers.sources.b)
     graph.stop_after(READ, AWAIT, EXIT, *TRAP_TOKENS)

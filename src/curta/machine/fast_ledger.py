@@ -19,7 +19,7 @@ from curta.machine.ids import Ids
 from curta.machine.instructions import CORE, GLOBALS
 from curta.machine.ledger import FIRST_FRAME, MEMORY_PAGE, REGISTERS, Words, frame_size, reach
 from curta.machine.loaded import LoadedProgram
-from curta.machine.vocabulary import ADDRESS_BYTES, DIGIT, FAR, NEAR, QUOTIENT_DIGIT
+from curta.machine.vocabulary import ADDRESS_BYTES, DIGIT, FAR, NEAR
 
 if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor
@@ -35,9 +35,7 @@ _FAILURES = {
 }
 _NAMES = (
     *("FIRST_LAST", "FIRST_MORE", "FIRST_JUMP", "FIRST_FAR_JUMP", "FIRST_OUTPUT", "FIRST_BYTE"),
-    *("FIRST_QUOTIENT_MORE", "FIRST_QUOTIENT_LAST", "FIRST_QUOTIENT_NEGATIVE"),
-    *("FIRST_QUOTIENT_SCRATCH", "STORED_ID", "FRAME_ID", "EXIT_ID", "READ_ID", "AWAIT_ID"),
-    "FIRST_TRAP",
+    *("STORED_ID", "FRAME_ID", "EXIT_ID", "READ_ID", "AWAIT_ID", "FIRST_TRAP"),
 )
 _FIELDS = ("kind", "library", "a", "b", "c", "d", "immediate", "unused")
 _ROW = np.dtype([(name, "<u4") for name in _FIELDS])
@@ -238,7 +236,6 @@ def _library() -> ctypes.CDLL:
         "STORE_INDEX": _STORE_INDEX,
         "STORE_PRIVATE": _STORE_PRIVATE,
         "DIGIT": DIGIT,
-        "QUOTIENT_DIGIT": QUOTIENT_DIGIT,
         "NEAR": NEAR,
         "FAR": FAR,
         "GLOBALS": GLOBALS,

@@ -28,10 +28,6 @@ from curta.machine.vocabulary import (
     MORE,
     NEAR,
     OUTPUT,
-    QUOTIENT_LAST,
-    QUOTIENT_MORE,
-    QUOTIENT_NEGATIVE,
-    QUOTIENT_SCRATCH,
     READ,
     REGISTERS,
     START,
@@ -47,10 +43,6 @@ FIRST_LAST = ID_OF[LAST[0]]
 FIRST_MORE = ID_OF[MORE[0]]
 FIRST_JUMP = ID_OF[JUMPS[0]]
 FIRST_FAR_JUMP = ID_OF[FAR_JUMPS[0]]
-FIRST_QUOTIENT_MORE = ID_OF[QUOTIENT_MORE[0]]
-FIRST_QUOTIENT_LAST = ID_OF[QUOTIENT_LAST[0]]
-FIRST_QUOTIENT_NEGATIVE = ID_OF[QUOTIENT_NEGATIVE[0]]
-FIRST_QUOTIENT_SCRATCH = ID_OF[QUOTIENT_SCRATCH[0]]
 STORED_ID = ID_OF[STORED]
 FIRST_OUTPUT = ID_OF[OUTPUT[0]]
 FIRST_ERROR = ID_OF[ERRORS[0]]
@@ -68,7 +60,7 @@ STOP_IDS = frozenset((READ_ID, AWAIT_ID, EXIT_ID, *TRAP_IDS))
 
 def _ending() -> npt.NDArray[np.bool_]:
     ending = np.zeros(len(TOKENS), dtype=np.bool_)
-    for family in (LAST, QUOTIENT_LAST, QUOTIENT_NEGATIVE, JUMPS, [STORED], OUTPUT, ERRORS):
+    for family in (LAST, JUMPS, [STORED], OUTPUT, ERRORS):
         ending[[ID_OF[token] for token in family]] = True
     return ending
 

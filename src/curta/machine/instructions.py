@@ -4,7 +4,7 @@ A register machine. Registers are words of 32 bits in one array; an operand belo
 from the current frame, others stand for themselves. A register that was never written holds 0.
 
     value    computes a word from a, b and c and writes it to register d
-    divide   the same, in digits of a quotient
+    divide   the same, if it does not trap
     load     writes to d what the memory holds at a + immediate; peek reads the private memory
     store    writes c to the memory at a + immediate; poke writes to the private memory
     jump     goes to an instruction

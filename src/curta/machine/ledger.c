@@ -14,7 +14,7 @@ typedef struct {
 typedef struct {
     const Row *rows;
     int64_t count, counter, frame, instructions, ended_at, ended_frame, own_at;
-    uint64_t digits, quotient, number;
+    uint64_t digits, number;
     int64_t far;
     int32_t since_frame, failed;
     int64_t top; /* no register from here on was written */
@@ -185,7 +185,7 @@ INLINE void done(Ledger *now, const Row *row, int64_t distance) {
     if (!row->library) now->own_at = now->counter;
     now->counter += distance;
     now->instructions++;
-    now->digits = now->quotient = 0;
+    now->digits = 0;
     now->far = 0;
 }
 
@@ -253,17 +253,8 @@ INLINE int is(int32_t token, int32_t first, int32_t count) {
 }
 
 static void rare(Ledger *ledger, int32_t token) {
-    const uint64_t quotient = ledger->quotient * QUOTIENT_DIGIT;
     if (token == STORED_ID) {
         store_bytes(ledger);
-    } else if (is(token, FIRST_QUOTIENT_MORE, QUOTIENT_DIGIT)) {
-        ledger->quotient = quotient + (uint64_t)(token - FIRST_QUOTIENT_MORE);
-    } else if (is(token, FIRST_QUOTIENT_LAST, QUOTIENT_DIGIT)) {
-        word(ledger, quotient + (uint64_t)(token - FIRST_QUOTIENT_LAST));
-    } else if (is(token, FIRST_QUOTIENT_NEGATIVE, QUOTIENT_DIGIT)) {
-        word(ledger, -(quotient + (uint64_t)(token - FIRST_QUOTIENT_NEGATIVE)));
-    } else if (is(token, FIRST_QUOTIENT_SCRATCH, QUOTIENT_DIGIT)) {
-        ledger->quotient = 0;
     } else if (is(token, FIRST_FAR_JUMP, 2 * FAR)) {
         ledger->far = 2 * NEAR * (int64_t)(token - FIRST_FAR_JUMP - FAR);
     } else if (is(token, FIRST_OUTPUT, 512)) {

@@ -28,7 +28,7 @@ from curta.machine.instructions import (
     has_fourth,
 )
 from curta.machine.loaded import LoadedProgram
-from curta.machine.vocabulary import ADDRESS_BYTES, DIGIT, FAR, NEAR, QUOTIENT_DIGIT
+from curta.machine.vocabulary import ADDRESS_BYTES, DIGIT, FAR, NEAR
 
 FIRST_FRAME = 2 * GLOBALS
 REGISTERS = FIRST_FRAME + FRAME_REGISTERS
@@ -130,8 +130,8 @@ class PlainLedger:
         self.own_at = -1
         self.words: dict[int, int] = {}
         self.bytes: dict[int, int] = {}
-        self.digits = self.quotient = self.far = 0
-        """What was said of an unfinished word, quotient or jump."""
+        self.digits = self.far = 0
+        """What was said of an unfinished word or jump."""
         self.since_frame = ADDRESS_BYTES
         """How many bytes of the last number were said."""
 
@@ -144,14 +144,6 @@ class PlainLedger:
             self.digits = self.digits * DIGIT + digit
         elif (digit := token - ids.FIRST_LAST) in range(DIGIT):
             self._word(self.digits * DIGIT + digit)
-        elif (digit := token - ids.FIRST_QUOTIENT_MORE) in range(QUOTIENT_DIGIT):
-            self.quotient = self.quotient * QUOTIENT_DIGIT + digit
-        elif (digit := token - ids.FIRST_QUOTIENT_LAST) in range(QUOTIENT_DIGIT):
-            self._word(self.quotient * QUOTIENT_DIGIT + digit)
-        elif (digit := token - ids.FIRST_QUOTIENT_NEGATIVE) in range(QUOTIENT_DIGIT):
-            self._word(-(self.quotient * QUOTIENT_DIGIT + digit))
-        elif token - ids.FIRST_QUOTIENT_SCRATCH in range(QUOTIENT_DIGIT):
-            self.quotient = 0
         elif (distance := token - ids.FIRST_FAR_JUMP) in range(2 * FAR):
             self.far = 2 * NEAR * (distance - FAR)
         elif (distance := token - ids.FIRST_JUMP) in range(2 * NEAR):
@@ -183,7 +175,7 @@ class PlainLedger:
             self.own_at = self.counter
         self.counter += distance
         self.instructions += 1
-        self.digits = self.quotient = self.far = 0
+        self.digits = self.far = 0
 
     def _place(self, register: int) -> int:
         return register if register >= GLOBALS else FIRST_FRAME + self.frame + register

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from curta.machine.core_program import PRIVATE
-from curta.machine.ids import ENDING, ENDS, FIRST_ERROR, FIRST_OUTPUT, ID_OF, Ids, last_words, names
+from curta.machine.ids import ENDING, ENDS, FIRST_ERROR, FIRST_OUTPUT, Ids, last_words, names
 from curta.machine.instructions import (
     CORE,
     FIRST_GLOBAL,
@@ -30,9 +30,6 @@ from curta.machine.loaded import LoadedProgram
 from curta.machine.trace import counters
 from curta.machine.vocabulary import (
     FIELDS,
-    QUOTIENT_DIGIT,
-    QUOTIENT_LAST,
-    QUOTIENT_NEGATIVE,
     RECORD,
 )
 from curta.machine.wasm.module import Expression, Instruction, Module
@@ -40,11 +37,6 @@ from curta.machine.wasm.opcodes import MARKERS, MEMORY_ACCESSES
 
 if TYPE_CHECKING:
     from curta.machine.proof import Verdict
-
-FIRST_QUOTIENT, FIRST_NEGATIVE = ID_OF[QUOTIENT_LAST[0]], ID_OF[QUOTIENT_NEGATIVE[0]]
-QUOTIENT_ENDS = frozenset(
-    first + digit for first in (FIRST_QUOTIENT, FIRST_NEGATIVE) for digit in range(QUOTIENT_DIGIT)
-)
 
 
 # -- instructions ---------------------------------------------
@@ -215,15 +207,8 @@ def _value(instruction: CoreInstruction, tokens: Ids) -> str:
         return repr(bytes([(last - FIRST_OUTPUT) % 256]))[1:]
     if kind_of(instruction.operation) not in ("value", "load", "read", "divide"):
         return ""
-    words = [_quotient(tokens)] if last in QUOTIENT_ENDS else last_words(tokens, 1)
+    words = last_words(tokens, 1)
     if not words or not ENDING[last]:
         return ""
     signed = f" ({constant(words[0])})" if words[0] >= SIGN else ""
     return f"= {words[0]}{signed}"
-
-
-def _quotient(tokens: Ids) -> int:
-    """The word that the digits of a quotient stand for; all families have 256 ids."""
-    digits = [(int(token) - FIRST_QUOTIENT) % QUOTIENT_DIGIT for token in tokens]
-    value = int.from_bytes(digits, "big")
-    return -value % WORD if int(tokens[-1]) >= FIRST_NEGATIVE else value

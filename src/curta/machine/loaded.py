@@ -32,7 +32,7 @@ from curta.machine.vocabulary import ADDRESS_BYTES, FIELDS, RECORD, vocabulary
 ROW = np.dtype([("operation", "<u4"), *((name, "<u4") for name in FIELDS)])
 """An instruction; `operation` is the place of its token among the tokens of operations."""
 ORIGIN = np.dtype([("function", "<u4"), ("place", "<i4"), ("library", "u1")])
-MAGIC = b"curta program 4\n"
+MAGIC = b"curta program 5\n"
 NO_ORIGIN = Origin("?")
 
 

@@ -32,11 +32,6 @@ from curta.machine.vocabulary import (
     ERRORS,
     EXIT,
     OUTPUT,
-    QUOTIENT_DIGIT,
-    QUOTIENT_LAST,
-    QUOTIENT_MORE,
-    QUOTIENT_NEGATIVE,
-    QUOTIENT_SCRATCH,
     READ,
     STORED,
     TRAP_TOKENS,
@@ -114,7 +109,7 @@ class CoreMachine:
                 e = [self.read(instruction.e)] if has_fourth(name) else []
                 self.say_word(instruction, self.meanings[name](a, b, c, *e))
             case "divide":
-                self.divide(instruction, a, b)
+                self.say_word(instruction, divided(name, a, b))
             case "load":
                 self.say_word(instruction, self.load(name, self.sum(instruction, a, b)))
             case "store":
@@ -145,31 +140,6 @@ class CoreMachine:
         self.counter = self.frame = 0
         self.say(token)
         return token
-
-    def divide(self, instruction: CoreInstruction, a: int, b: int) -> None:
-        """Quotients in base 256; a remainder follows the quotient, in base 4096."""
-        name = instruction.operation
-        dividend, divisor, negative = a, b, False
-        if name.endswith("_s"):
-            dividend, divisor = abs(signed(a)), abs(signed(b))
-            negative = (a >= SIGN) != (b >= SIGN)
-        if divisor == 0:
-            raise TrappedError("integer divide by zero")
-        if name == "div_s" and not negative and dividend // divisor == SIGN:
-            raise TrappedError("integer overflow")
-        quotient, remainder = divmod(dividend, divisor)
-        digits = [quotient % QUOTIENT_DIGIT]
-        while quotient >= QUOTIENT_DIGIT ** len(digits):
-            digits.insert(0, quotient // QUOTIENT_DIGIT ** len(digits) % QUOTIENT_DIGIT)
-        self.say(*(QUOTIENT_MORE[digit] for digit in digits[:-1]))
-        if name.startswith("rem"):
-            self.say(QUOTIENT_SCRATCH[digits[-1]])
-            below = name == "rem_s" and a >= SIGN
-            self.say_word(instruction, -remainder % WORD if below else remainder)
-            return
-        self.say((QUOTIENT_NEGATIVE if negative else QUOTIENT_LAST)[digits[-1]])
-        self.write(instruction.d, (-quotient if negative else quotient) % WORD)
-        self.counter += 1
 
     def jump(self, instruction: CoreInstruction, a: int, b: int) -> None:
         name, target = instruction.operation, self.counter + 1
@@ -216,3 +186,16 @@ class CoreMachine:
             self.memory[at] = value >> 8 * shift & 255
         self.say(STORED)
         self.counter += 1
+
+
+def divided(name: str, a: int, b: int) -> int:
+    """A quotient, towards zero, or what is left, which has the dividend's sign."""
+    dividend, divisor = (signed(a), signed(b)) if name.endswith("_s") else (a, b)
+    if divisor == 0:
+        raise TrappedError("integer divide by zero")
+    quotient, rest = divmod(abs(dividend), abs(divisor))
+    if name.startswith("rem"):
+        return (-rest if dividend < 0 else rest) % WORD
+    if name == "div_s" and dividend // divisor == SIGN:
+        raise TrappedError("integer overflow")
+    return (-quotient if (dividend < 0) != (divisor < 0) else quotient) % WORD

@@ -2,10 +2,6 @@
 
 L0 ... L4095       the last digit of a word: the step is over
 M0 ... M4095       a digit with more to come, most significant first, in base 4096
-Q0 ... Q255        a digit of a quotient with more to come, in base 256
-R0 ... R255        the last digit of a quotient: the step is over
-N0 ... N255        the same for a quotient that is negative; its digits are those of -quotient
-S0 ... S255        the last digit of a quotient that only serves to find a remainder
 J-2048 ... J2047   a jump, by so many instructions
     H-256 ... H255     before it: by 4096 times so many
 stored             memory was written
@@ -34,11 +30,6 @@ from curta.machine.instructions import OPERATIONS, TRAPS
 DIGIT = 4096
 LAST = [f"L{d}" for d in range(DIGIT)]
 MORE = [f"M{d}" for d in range(DIGIT)]
-QUOTIENT_DIGIT = 256
-QUOTIENT_MORE = [f"Q{d}" for d in range(QUOTIENT_DIGIT)]
-QUOTIENT_LAST = [f"R{d}" for d in range(QUOTIENT_DIGIT)]
-QUOTIENT_NEGATIVE = [f"N{d}" for d in range(QUOTIENT_DIGIT)]
-QUOTIENT_SCRATCH = [f"S{d}" for d in range(QUOTIENT_DIGIT)]
 NEAR, FAR = 2048, 256
 JUMPS = [f"J{d}" for d in range(-NEAR, NEAR)]
 FAR_JUMPS = [f"H{d}" for d in range(-FAR, FAR)]
@@ -55,10 +46,6 @@ REGISTERS, FRAME = "registers", "frame"
 FIXED = [
     *LAST,
     *MORE,
-    *QUOTIENT_MORE,
-    *QUOTIENT_LAST,
-    *QUOTIENT_NEGATIVE,
-    *QUOTIENT_SCRATCH,
     *JUMPS,
     *FAR_JUMPS,
     STORED,

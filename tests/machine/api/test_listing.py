@@ -16,8 +16,8 @@ LOADED = LoadedProgram.from_core(program())
     ("name", "numbers", "line", "value"),
     [
         ("add", (1, -3), "g0 = add r1, r2", "= 4294967294 (-2)"),
-        ("divide", (70000, 7), "r1 = div_s r1, r2", "Q39 R16 = 10000"),
-        ("divide", (-70000, 7), "r1 = div_s r1, r2", "Q39 N16 = 4294957296 (-10000)"),
+        ("divide", (70000, 7), "r1 = div_s r1, r2", "M2 L1808 = 10000"),
+        ("divide", (-70000, 7), "r1 = div_s r1, r2", "M255 M4093 L2288 = 4294957296 (-10000)"),
         ("same", (1.5,), "store32", "stored"),
         ("_start", (), "write_err 33", "err33 '!'"),
     ],

@@ -239,12 +239,6 @@ DECEPTIONS: dict[str, tuple[str, Changed]] = {
            (func (export "f") (result i32) (call $w (i32.const 0) (i32.const 8)))""",
         sized,
     ),
-    "a quotient as exit code": (
-        """(import "curta" "exit" (func $exit (param i32)))
-           (func (export "f") (param i32)
-             (call $exit (i32.div_u (local.get 0) (i32.const 10))))""",
-        exit_with(with_constant("div_u", 10, a=0, d=0)),
-    ),
     "nothing as exit code": (
         """(import "curta" "exit" (func $exit (param i32)))
            (func (export "f") (param i32) (call $exit (local.get 0)))""",

@@ -8,7 +8,7 @@ import pytest
 
 from curta.machine.instructions import WORD
 from curta.machine.lower.rules import MEANINGS, RULES, Rule, Term
-from tests.support.code_run import divide
+from curta.machine.reference import divided
 
 EDGES = (0, 1, 2, 31, 32, 33, 0x7FFF_FFFF, 0x8000_0000, 0x8000_0001, WORD - 2, WORD - 1)
 DRAWS = 400
@@ -28,7 +28,7 @@ def evaluate(term: Term, words: dict[str, int]) -> int:
     name, *sources = term
     found = [evaluate(source, words) for source in sources]
     if str(name)[:4] in ("div_", "rem_"):
-        return divide(str(name), found[0], found[1])
+        return divided(str(name), found[0], found[1])
     return MEANINGS[str(name)](*found, *[0] * (3 - len(found)))
 
 

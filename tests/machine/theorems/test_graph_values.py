@@ -1,4 +1,5 @@
-"""The machine's graph computes each value operation as instructions.VALUES means it, for all words.
+"""The machine's graph computes each value operation as instructions.VALUES means it, for all words,
+and divides.
 
 The sources are eight unknown hexadecimal digits each. That `word_of` makes those digits of a number
 is proved layer by layer; then `results` is evaluated on them (graph_terms.py). `is_any`, which says
@@ -7,6 +8,7 @@ whether the instruction is one of those named, is 1 or 0 as the operation at han
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import pytest
@@ -15,8 +17,10 @@ pytest.importorskip("z3")
 import z3
 
 from curta.compiler import Graph, Node
-from curta.machine.instructions import COMPARISONS, VALUES, WORD
+from curta.machine.instructions import COMPARISONS, DIVISIONS, VALUES, WORD
+from curta.machine.parts import division
 from curta.machine.parts.arithmetic import LEFT, RIGHT, comparisons, results
+from curta.machine.parts.division import BASE, DIGITS, digit_at, division_parts
 from curta.machine.parts.operations import Sources
 from curta.machine.parts.words import Word, digits_of
 from tests.machine.theorems.graph_terms import Evaluator, Term
@@ -59,7 +63,11 @@ class Setting:
         self.evaluator.check(claim)
 
 
-def setting(operation: str, known: dict[str, int] | None = None) -> Setting:
+def setting(
+    operation: str,
+    known: dict[str, int] | None = None,
+    results: Callable[[Now, Sources], dict[str, Node]] = results,  # type: ignore[assignment]
+) -> Setting:
     """`known` gives digits that a case knows: "b0" is the lowest one of b."""
     graph = Graph(["a token"])
     evaluator = Evaluator(graph, {})
@@ -270,3 +278,69 @@ def test_ones() -> None:
     for place in range(8):
         for digit in range(16):
             assert results_of(now, {f"a{place}": digit}, "popcnt") == {"popcnt": digit.bit_count()}
+
+
+# -- division -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("place", range(DIGITS))
+def test_a_digit_of_a_quotient(place: int) -> None:
+    """Each divides what the ones before have left, and leaves less than the divisor in its place.
+
+    That what is left stays a word is a promise of the graph, proved with it, whatever is divided.
+    """
+    graph = Graph(["a token"])
+    left, divisor = graph.declare("left"), graph.declare("divisor")
+    digit, rest = digit_at(place, left, divisor)
+    number, by = z3.Ints("number by")
+    words = [number >= 0, number < WORD, by >= 0, by < WORD]
+    given: dict[int, Term] = {left.index: number, divisor.index: by}
+    evaluator, unit = Evaluator(graph, given, words), BASE**place
+    found = evaluator.term(digit)
+    evaluator.check(z3.And(found >= 0, found < BASE))
+    for said in range(BASE):
+        known = Evaluator(graph, {**given, digit.index: said}, [*words, found == said])
+        behind = known.term(rest)
+        divides = z3.And(by > 0, number < BASE * unit * by)
+        is_divided = number == said * unit * by + behind
+        known.check(z3.Implies(divides, z3.And(is_divided, behind >= 0, behind < unit * by)))
+
+
+@pytest.mark.parametrize("name", DIVISIONS)
+def test_signs_and_traps_of_divisions(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Magnitudes are divided, digit by digit; then results have the signs that they should."""
+    made, asked = list[Node](), list[tuple[Node, Node]]()
+
+    def digit(place: int, left: Node, divisor: Node) -> tuple[Node, Node]:
+        assert place == DIGITS - 1 - len(asked)
+        asked.append((left, divisor))
+        made.extend(left.graph.declare(f"{what} {place}") for what in ("digit", "rest"))
+        return made[-2], made[-1]
+
+    monkeypatch.setattr(division, "digit_at", digit)
+    parts = list[division.Division]()
+
+    def found(now: Now, sources: Sources) -> dict[str, Node]:
+        parts.append(division_parts(now, sources))  # type: ignore[arg-type]
+        return parts[0].results
+
+    now = setting(name, results=found)
+    evaluator = now.evaluator
+    digits, rests = made[::2], made[1::2]
+    assert [left for left, _ in asked[1:]] == rests[:-1]
+    assert len({divisor.index for _, divisor in asked}) == 1
+    said, rest = z3.Ints(" ".join(f"digit{place}" for place in range(DIGITS))), z3.Int("rest")
+    evaluator.facts += [z3.And(one >= 0, one < BASE) for one in said]
+    evaluator.facts += [rest >= 0, rest < WORD]
+    evaluator.given |= {one.index: term for one, term in zip(digits[::-1], said, strict=True)}
+    evaluator.given[rests[-1].index] = rest
+    quotient = sum(BASE**place * one for place, one in enumerate(said))
+    a, b = now.number("a"), now.number("b")
+    of_a, of_b = (signed(a), signed(b)) if name.endswith("_s") else (a, b)
+    for node, number in zip(asked[0], (of_a, of_b), strict=True):
+        now.check(evaluator.term(node) == z3.If(number < 0, -number, number))
+    size, minus = (quotient, (of_a < 0) != (of_b < 0)) if name[:3] == "div" else (rest, of_a < 0)
+    now.check(now.result(name) == z3.If(minus, -size, size) % WORD)
+    now.check(evaluator.term(parts[0].by_zero) == z3.If(b == 0, 1, 0))
+    lowest = z3.And(signed(a) == -HALF, signed(b) == -1)
+    now.check(evaluator.term(parts[0].overflow) == z3.If(lowest, 1, 0))

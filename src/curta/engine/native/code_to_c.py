@@ -15,6 +15,7 @@ from curta.engine.native.case import Case, Facts
 from curta.engine.native.choice import score_range, whole_vertex
 from curta.engine.native.classes import are_in_a_row
 from curta.engine.native.expressions import Expressions, Scope, literal
+from curta.engine.native.multiples import multiples_in
 from curta.engine.native.routine import (
     Act,
     Acts,
@@ -33,6 +34,7 @@ from curta.engine.native.values import (
     Digit,
     FetchedKey,
     FetchedValue,
+    Held,
     Parameter,
     PositionValue,
     Sum,
@@ -335,6 +337,10 @@ class CodeWriter:
                 text = (
                     f"filed_row{look_up} ? (int64_t){query} : (int64_t)!{query} * INT64_C({unit})"
                 )
+            case Held(total) if (counted := multiples_in(case, total)) is not None:
+                lines += self.named(case, counted.of, scope)
+                lines += self.named(case, counted.up_to, scope)
+                text = self.expressions.multiples(counted, entry.step, scope)
             case _:
                 for total in self.pool.reads(value):
                     lines += self.named(case, total, scope)

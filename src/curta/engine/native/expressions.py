@@ -15,6 +15,7 @@ from itertools import accumulate
 from curta.dyadic import Number, power_of_two, simplify
 from curta.engine.native.bits import Bits, Part, put_together
 from curta.engine.native.case import Case
+from curta.engine.native.multiples import Multiples
 from curta.engine.native.selector import NotWorthItError
 from curta.engine.native.shapes import Jumps, is_length, is_scattered, square_wave_of, staircase_of
 from curta.engine.native.tables import array_to_c
@@ -133,6 +134,13 @@ class Expressions:
                 return self.steps(case, entry.definition, entry.step, scope)
             case definition:
                 raise AssertionError(f"{definition} is not computed")
+
+    def multiples(self, counted: Multiples, step: int, scope: Scope) -> str:
+        own = min(self.pool.step(counted.of), self.pool.step(counted.up_to))
+        numbers = (self.text(total, own, scope) for total in (counted.up_to, counted.of))
+        found = f"multiples({', '.join(numbers)}, {counted.most})"
+        by = integer(Fraction(counted.weight) / power_of_two(step))
+        return found if by == 1 else f"{literal(by)} * {found}"
 
     def product(self, case: Case, gate: Sum, factor: Sum, scope: Scope) -> str:
         step = self.pool.step(gate)

@@ -17,7 +17,9 @@ LEAST = 100
 MOST_RESULTS = 16
 _DEFINITION = re.compile(r"const (\w+) (\*?\w+) = (.*);(?: /\*.*\*/)?")
 _NAME = re.compile(r"[A-Za-z_]\w*")
-_KNOWN = re.compile(r"U?INT64_C|bit_length|clamped|int64_t|rectified|staircase|uint64_t|u|table\d+")
+_KNOWN = re.compile(
+    r"U?INT64_C|bit_length|clamped|int64_t|multiples|rectified|staircase|uint64_t|u|table\d+"
+)
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,12 @@ INLINE int64_t staircase(int64_t x, int64_t width, int64_t count) {
     return x < width ? 0 : x >= width * count ? count : (int64_t)((uint64_t)x / (uint64_t)width);
 }
 
+/* How many multiples of a number that is not negative, and of them the first so many, are not above another. */
+INLINE int64_t multiples(int64_t number, int64_t of, int64_t most) {
+    if (number < of) return 0;
+    return of && number / of < most ? number / of : most;
+}
+
 INLINE int64_t clamped(int64_t x, int64_t most) { return x < 0 ? 0 : x > most ? most : x; }
 
 INLINE int64_t bit_length(int64_t x) { return x ? 64 - __builtin_clzll((uint64_t)x) : 0; }

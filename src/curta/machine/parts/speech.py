@@ -22,7 +22,6 @@ from curta.compiler import (
 )
 from curta.compiler.derived import split_top
 from curta.machine.instructions import WORD
-from curta.machine.parts.division import Division, say_quotient
 from curta.machine.parts.program import ProgramState
 from curta.machine.parts.token import Token
 from curta.machine.parts.traps import Traps
@@ -58,18 +57,14 @@ class Speaker:
         """1 if the instruction is one of these, and does not trap."""
         return both(self.program.running, self.program.now.is_any(*names), 1 - self.traps.any)
 
-    def word(self, found: Mapping[str, Node], division: Division) -> None:
-        """Digits of a result: one of those found, or a quotient and perhaps its remainder."""
-        now = self.program.now
-        divides = self.doing(*now.operations.of_kind("divide"))
-        word = self.graph.gate(division.says_remainder, division.remainder)
+    def word(self, found: Mapping[str, Node]) -> None:
+        """Digits of a result: one of those found."""
+        now, word = self.program.now, self.graph.constant(0)
         for value in dict.fromkeys(id(node) for node in found.values()):
             names = [name for name, node in found.items() if id(node) == value]
             word = word + self.graph.gate(now.is_any(*names), found[names[0]])
         word = self.graph.assume(word, 0, WORD - 1).named("result")
-        rest = both(divides, division.says_remainder)
-        say_word(self.graph, self.token, word, when=self.doing(*found) + rest)
-        say_quotient(self.graph, now, division, divides - rest)
+        say_word(self.graph, self.token, word, when=self.doing(*found))
 
     def jump(self, distance: Node) -> None:
         when = self.doing(*self.program.now.operations.of_kind("jump"))

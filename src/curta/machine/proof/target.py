@@ -189,8 +189,6 @@ class TargetRun:
             case "divide":
                 a, b = self._read(instruction.a), self._second(instruction)
                 self._say(instruction, divided(self, path.world, name, a, b))
-                if name.startswith("div"):
-                    path.said = None  # a quotient is said in other digits than words
             case "load":
                 self._say(instruction, self._access(instruction))
             case "store":

@@ -150,8 +150,6 @@ function showCore() {
 function tokenName(token) {
     const known = page.program.tokens, last = [
         ["L", known.FIRST_LAST, 4096], ["M", known.FIRST_MORE, 4096],
-        ["Q", known.FIRST_QUOTIENT_MORE, 256], ["R", known.FIRST_QUOTIENT_LAST, 256],
-        ["N", known.FIRST_QUOTIENT_NEGATIVE, 256], ["S", known.FIRST_QUOTIENT_SCRATCH, 256],
         ["out", known.FIRST_OUTPUT, 256], ["err", known.FIRST_ERROR, 256],
         ["P", known.FIRST_BYTE, 256], ["D", known.FIRST_DATA, 256],
     ];

@@ -28,8 +28,7 @@ function meaningOf(id) {
     switch (tokenFamily(id)) {
     case "digit":
         return name[0] === "L" ? `the last digit of a word: ${number}.`
-            : name[0] === "M" ? `a digit in base 4096 with more to come: ${number}.`
-                : `a digit of a quotient: ${number}.`;
+            : `a digit in base 4096 with more to come: ${number}.`;
     case "jump":
         return name === "J1" ? "on to the next instruction: a jump that is not taken, or leads there."
             : `a jump by ${number} ${name[0] === "H" ? "times 4,096 " : ""}instructions.`;

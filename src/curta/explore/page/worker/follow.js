@@ -3,7 +3,7 @@
    and byte, the position of the token that said it, the calls that are open, and where lines of C
    begin. Nothing is computed: a word is what its digits say. */
 
-const GLOBALS = 1 << 15, FIRST_FRAME = 2 * GLOBALS, DIGIT = 4096, QUOTIENT_DIGIT = 256;
+const GLOBALS = 1 << 15, FIRST_FRAME = 2 * GLOBALS, DIGIT = 4096;
 const NEAR = 2048, FAR = 256, RECORD = 16, ADDRESS_BYTES = 5;
 const NOTHING = 0, REGISTER = 1, MEMORY = 2;
 let epochs = 0;
@@ -175,17 +175,7 @@ class Follower {
 
     rare(token, at, watch) {
         const known = this.code.tokens;
-        const digit = first => token >= first && token < first + QUOTIENT_DIGIT;
-        const quotient = this.quotient * QUOTIENT_DIGIT;
-        if (digit(known.FIRST_QUOTIENT_MORE)) {
-            this.quotient = quotient + token - known.FIRST_QUOTIENT_MORE;
-        } else if (digit(known.FIRST_QUOTIENT_LAST)) {
-            this.word(quotient + token - known.FIRST_QUOTIENT_LAST, at, watch);
-        } else if (digit(known.FIRST_QUOTIENT_NEGATIVE)) {
-            this.word(-(quotient + token - known.FIRST_QUOTIENT_NEGATIVE), at, watch);
-        } else if (digit(known.FIRST_QUOTIENT_SCRATCH)) {
-            this.quotient = 0;
-        } else if (token >= known.FIRST_FAR_JUMP && token < known.FIRST_FAR_JUMP + 2 * FAR) {
+        if (token >= known.FIRST_FAR_JUMP && token < known.FIRST_FAR_JUMP + 2 * FAR) {
             this.far = 2 * NEAR * (token - known.FIRST_FAR_JUMP - FAR);
         } else if (token === known.READ_ID) {
             this.reads++;
@@ -201,7 +191,7 @@ class Follower {
     word(word, at, watch) {
         this.wrote = REGISTER;
         this.wroteAt = this.place(this.code.d[this.counter]);
-        this.wroteValue = word < 0 ? word + 4294967296 : word % 4294967296;
+        this.wroteValue = word % 4294967296;
         this.words.write(this.wroteAt, this.wroteValue, at);
         this.done(1, at, watch);
     }
@@ -257,9 +247,9 @@ class Follower {
         }
         this.counter += distance;
         this.steps++;
-        this.digits = this.quotient = this.far = 0;
+        this.digits = this.far = 0;
         this.start = at + 1;
     }
 }
-Follower.FIELDS = ["position", "start", "counter", "frame", "steps", "digits", "quotient", "far",
+Follower.FIELDS = ["position", "start", "counter", "frame", "steps", "digits", "far",
     "reads", "line", "lineCounter"];
