@@ -16,15 +16,24 @@ from curta.machine import ids
 from curta.machine.core_program import Segment
 from curta.machine.extents import Extents, extents_of
 from curta.machine.ids import Ids
-from curta.machine.instructions import CORE, GLOBALS
-from curta.machine.ledger import FIRST_FRAME, MEMORY_PAGE, REGISTERS, Words, frame_size, reach
+from curta.machine.instructions import GLOBALS, operation_of
+from curta.machine.ledger import (
+    FIRST_FRAME,
+    LAST_FRAME,
+    MEMORY_END,
+    MEMORY_PAGE,
+    REGISTERS,
+    Words,
+    frame_size,
+    reach,
+)
 from curta.machine.loaded import LoadedProgram
-from curta.machine.vocabulary import ADDRESS_BYTES, DIGIT, FAR, NEAR
+from curta.machine.vocabulary import ADDRESS_BYTES, DIGIT, FAR, NEAR, WORD_DIGITS
 
 if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor
 
-_KINDS = {"CALL": 1, "RETURN": 2, "STORE": 64}
+_KINDS = {"WORD": 0, "CALL": 1, "RETURN": 2, "OTHER": 3, "STORE": 64}
 _STORE_SIZE, _STORE_INDEX, _STORE_PRIVATE = 7, 8, 16
 _FAILURES = {
     "NO_MEMORY": "there is no memory left for the state of the run",
@@ -78,7 +87,7 @@ class FastLedger:
         self._rows = _rows(program)
         self._reading: deque[Future[int]] = deque()
         """Stretches that are not read yet, in their order."""
-        self._pointer = library.curta_ledger_new(_at(self._rows), len(self._rows))
+        self._pointer = library.curta_ledger_new(_at(self._rows), len(self._rows), self.size)
         if not self._pointer:
             raise MemoryError(_FAILURES["NO_MEMORY"])
         self._fields = _State.from_address(self._pointer)
@@ -204,6 +213,8 @@ def _rows(program: LoadedProgram) -> npt.NDArray[np.void]:
         rows[name] = program.rows[name]
     rows["kind"] = kinds[operation % count]
     rows["library"][: len(program.origins)] = program.origins["library"]
+    if max(int(rows[name].max(initial=0)) for name in "abcd") >= FIRST_FRAME:
+        raise TokenError(_FAILURES["NO_PLACE"])
     is_indexed = (rows["kind"] >= _KINDS["STORE"]) & (operation < count)
     rows["kind"][is_indexed] |= _STORE_INDEX
     return rows
@@ -215,13 +226,15 @@ def _kinds(operations: tuple[str, ...]) -> npt.NDArray[np.uint32]:
 
 
 def _kind(name: str) -> int:
-    operation = CORE.get(name)
-    if operation is None or operation.kind not in ("jump", "store"):
-        return 0
+    operation = operation_of(name)
     if operation.kind == "store":
         private = 0 if operation.has_bounds else _STORE_PRIVATE
         return _KINDS["STORE"] | operation.size | private
-    return _KINDS["CALL"] if name.startswith("call") else _KINDS.get(name.upper(), 0)
+    if operation.kind in ("jump", "write", "end"):
+        return (
+            _KINDS["CALL"] if name.startswith("call") else _KINDS.get(name.upper(), _KINDS["OTHER"])
+        )
+    return _KINDS["WORD"]
 
 
 @cache
@@ -241,7 +254,10 @@ def _library() -> ctypes.CDLL:
         "GLOBALS": GLOBALS,
         "FIRST_FRAME": FIRST_FRAME,
         "REGISTERS": REGISTERS,
+        "LAST_FRAME": LAST_FRAME,
+        "MEMORY_END": f"UINT64_C({MEMORY_END})",
         "MEMORY_PAGE": MEMORY_PAGE,
+        "WORD_DIGITS": WORD_DIGITS,
         "ADDRESS_BYTES": ADDRESS_BYTES,
         "TRAPS": len(ids.TRAP_IDS),
     }
@@ -250,7 +266,7 @@ def _library() -> ctypes.CDLL:
     library = load_library(build_library(macros + zeros_source() + source, name="ledger"))
     pointer, count = ctypes.c_void_p, ctypes.c_int64
     for name, result, arguments in (
-        ("new", pointer, (pointer, count)),
+        ("new", pointer, (pointer, count, count)),
         ("free", None, (pointer,)),
         ("registers", pointer, (pointer,)),
         ("bytes", ctypes.c_int32, (pointer, pointer, pointer, count, pointer)),

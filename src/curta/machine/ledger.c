@@ -17,13 +17,14 @@ typedef struct {
     uint64_t digits, number;
     int64_t far;
     int32_t since_frame, failed;
-    int64_t top; /* no register from here on was written */
+    int64_t size; /* no instruction names a register of its frame from this number on */
+    int64_t top;  /* no register from here on was written */
     uint32_t *registers;
     uint8_t **pages;
     int64_t *there, pages_there, room; /* the numbers of the pages that there are */
 } Ledger;
 
-enum { PAGES = (int)(2 * (UINT64_C(1) << 32) / MEMORY_PAGE) + 1 };
+enum { PAGES = (int)(MEMORY_END / MEMORY_PAGE) };
 
 void curta_ledger_free(Ledger *ledger) {
     if (!ledger) return;
@@ -34,11 +35,12 @@ void curta_ledger_free(Ledger *ledger) {
     free(ledger);
 }
 
-Ledger *curta_ledger_new(const Row *rows, int64_t count) {
+Ledger *curta_ledger_new(const Row *rows, int64_t count, int64_t size) {
     Ledger *ledger = calloc(1, sizeof(Ledger));
     if (!ledger) return 0;
     ledger->rows = rows;
     ledger->count = count;
+    ledger->size = size;
     ledger->since_frame = ADDRESS_BYTES;
     ledger->own_at = -1;
     ledger->registers = fresh_zeros(REGISTERS * sizeof(uint32_t));
@@ -151,8 +153,9 @@ void curta_ledger_forget(Ledger *ledger, int64_t first) {
 
 /* -- tokens ------------------------------------------------------------------------------------
 
-   What most tokens do is inlined, and works on a copy of the ledger whose fields are registers of
-   the processor; what others do is not, and works on the ledger itself. */
+   Nearly all tokens are those of an instruction that are said as it wants them (`instructions`). What
+   is inlined works on a copy of the ledger whose fields are registers of the processor; what is said
+   seldom does not, and works on the ledger itself. */
 
 #ifdef __GNUC__
 #define INLINE static inline __attribute__((always_inline))
@@ -160,50 +163,45 @@ void curta_ledger_forget(Ledger *ledger, int64_t first) {
 #define INLINE static inline
 #endif
 
-/* Where a register lies; one out of bounds is noticed, and lies nowhere. */
+INLINE int is(int32_t token, int32_t first, int32_t count) {
+    return (uint32_t)(token - first) < (uint32_t)count;
+}
+
+/* Where a register lies: within bounds, since the frame is (`frame_at`) and numbers are checked. */
 INLINE uint32_t *place(Ledger *now, uint32_t number) {
-    const int64_t at = number >= GLOBALS ? number : FIRST_FRAME + now->frame + number;
-    if ((uint64_t)at < REGISTERS) return &now->registers[at];
-    now->failed = NO_PLACE;
-    return now->registers;
+    return now->registers + number + (number < GLOBALS ? FIRST_FRAME + now->frame : 0);
 }
 
-INLINE void put(Ledger *now, uint32_t number, uint64_t content) {
-    uint32_t *held = place(now, number);
-    *held = (uint32_t)content;
-    if (held - now->registers >= now->top) now->top = held - now->registers + 1;
-}
-
-INLINE const Row *instruction(Ledger *now) {
-    static const Row none;
-    if ((uint64_t)now->counter < (uint64_t)now->count) return &now->rows[now->counter];
-    now->failed = NO_INSTRUCTION;
-    return &none;
+/* The frame begins there. */
+INLINE void frame_at(Ledger *now, int64_t frame) {
+    if ((uint64_t)frame > LAST_FRAME) {
+        now->failed = NO_PLACE;
+        return;
+    }
+    now->frame = frame;
+    if (FIRST_FRAME + frame + now->size > now->top) now->top = FIRST_FRAME + frame + now->size;
 }
 
 INLINE void done(Ledger *now, const Row *row, int64_t distance) {
-    if (!row->library) now->own_at = now->counter;
+    now->own_at = row->library ? now->own_at : now->counter;
     now->counter += distance;
     now->instructions++;
     now->digits = 0;
     now->far = 0;
 }
 
-INLINE void word(Ledger *now, uint64_t content) {
-    const Row *row = instruction(now);
-    put(now, row->d, content);
+INLINE void word(Ledger *now, const Row *row, uint64_t content) {
+    *place(now, row->d) = (uint32_t)content;
     done(now, row, 1);
 }
 
-INLINE void jump(Ledger *now, int64_t distance) {
-    const Row *row = instruction(now);
+INLINE void jump(Ledger *now, const Row *row, int64_t distance) {
     if (row->kind == KIND_CALL) {
-        put(now, row->d, (uint64_t)(now->counter + 1));
-        now->frame += row->immediate;
+        *place(now, row->d) = (uint32_t)(now->counter + 1);
+        frame_at(now, now->frame + row->immediate);
     } else if (row->kind == KIND_RETURN) {
         const int64_t before = now->counter + distance - 1;
-        if (before >= 0 && before < now->count) now->frame -= now->rows[before].immediate;
-        if (now->frame < 0) now->failed = NO_PLACE;
+        if (before >= 0 && before < now->count) frame_at(now, now->frame - now->rows[before].immediate);
     }
     done(now, row, distance);
 }
@@ -216,12 +214,11 @@ INLINE uint64_t address_of(Ledger *now, const Row *row) {
 }
 
 /* A store within a page that there is; 0 if it is another. */
-INLINE int store(Ledger *now) {
-    const Row *row = instruction(now);
+INLINE int store(Ledger *now, const Row *row) {
     const uint64_t address = address_of(now, row), at = address % MEMORY_PAGE;
     const uint32_t size = row->kind & STORE_SIZE, content = *place(now, row->c);
     uint8_t *page = address / MEMORY_PAGE < PAGES ? now->pages[address / MEMORY_PAGE] : 0;
-    if (row->kind < KIND_STORE || !page || at > MEMORY_PAGE - sizeof(content)) return 0;
+    if (!page || at > MEMORY_PAGE - sizeof(content)) return 0;
     switch (size) {
     case 1: page[at] = (uint8_t)content; break;
     case 2: memcpy(page + at, &content, 2); break;
@@ -232,12 +229,34 @@ INLINE int store(Ledger *now) {
     return 1;
 }
 
-static void store_bytes(Ledger *ledger) {
-    const Row *row = instruction(ledger);
-    if (row->kind < KIND_STORE) {
-        ledger->failed = NO_STORE;
-        return;
+/* Instructions from their first token to their last, up to one that is said otherwise; how many tokens. */
+INLINE int64_t instructions(Ledger *now, const int32_t *said, int64_t count) {
+    int64_t at = 0;
+    while (at + WORD_DIGITS <= count && (uint64_t)now->counter < (uint64_t)now->count && !now->failed) {
+        const Row *row = &now->rows[now->counter];
+        const int32_t *token = said + at;
+        if (row->kind == KIND_WORD) {
+            uint64_t content = 0;
+            int digits = 0;
+            while (digits < WORD_DIGITS - 1 && is(token[digits], FIRST_MORE, DIGIT))
+                content = content * DIGIT + (uint64_t)(token[digits++] - FIRST_MORE);
+            if (!is(token[digits], FIRST_LAST, DIGIT)) break;
+            word(now, row, content * DIGIT + (uint64_t)(token[digits] - FIRST_LAST));
+            at += digits + 1;
+        } else if (row->kind >= KIND_STORE) {
+            if (*token != STORED_ID || !store(now, row)) break;
+            at++;
+        } else if (is(*token, FIRST_JUMP, 2 * NEAR)) {
+            jump(now, row, *token - FIRST_JUMP - NEAR);
+            at++;
+        } else {
+            break;
+        }
     }
+    return at;
+}
+
+static void store_bytes(Ledger *ledger, const Row *row) {
     const uint64_t address = address_of(ledger, row);
     const uint32_t content = *place(ledger, row->c);
     for (uint32_t n = 0; n < (row->kind & STORE_SIZE); n++) {
@@ -248,23 +267,42 @@ static void store_bytes(Ledger *ledger) {
     done(ledger, row, 1);
 }
 
-INLINE int is(int32_t token, int32_t first, int32_t count) {
-    return (uint32_t)(token - first) < (uint32_t)count;
+/* What ends an instruction. */
+static void end(Ledger *ledger, int32_t token) {
+    if ((uint64_t)ledger->counter >= (uint64_t)ledger->count) {
+        ledger->failed = NO_INSTRUCTION;
+        return;
+    }
+    const Row *row = &ledger->rows[ledger->counter];
+    if (is(token, FIRST_LAST, DIGIT)) {
+        word(ledger, row, ledger->digits * DIGIT + (uint64_t)(token - FIRST_LAST));
+    } else if (is(token, FIRST_JUMP, 2 * NEAR)) {
+        jump(ledger, row, ledger->far + token - FIRST_JUMP - NEAR);
+    } else if (token != STORED_ID) {
+        done(ledger, row, 1);
+    } else if (row->kind < KIND_STORE) {
+        ledger->failed = NO_STORE;
+    } else {
+        store_bytes(ledger, row);
+    }
 }
 
-static void rare(Ledger *ledger, int32_t token) {
-    if (token == STORED_ID) {
-        store_bytes(ledger);
+/* Any token. */
+static void single(Ledger *ledger, int32_t token) {
+    if (is(token, FIRST_LAST, DIGIT) || is(token, FIRST_JUMP, 2 * NEAR) || token == STORED_ID ||
+        is(token, FIRST_OUTPUT, 512)) {
+        end(ledger, token);
+    } else if (is(token, FIRST_MORE, DIGIT)) {
+        ledger->digits = ledger->digits * DIGIT + (uint64_t)(token - FIRST_MORE);
     } else if (is(token, FIRST_FAR_JUMP, 2 * FAR)) {
         ledger->far = 2 * NEAR * (int64_t)(token - FIRST_FAR_JUMP - FAR);
-    } else if (is(token, FIRST_OUTPUT, 512)) {
-        done(ledger, instruction(ledger), 1);
     } else if (token == FRAME_ID) {
         ledger->number = 0;
         ledger->since_frame = 0;
     } else if (is(token, FIRST_BYTE, 256) && ledger->since_frame < ADDRESS_BYTES) {
         ledger->number = ledger->number << 8 | (uint64_t)(token - FIRST_BYTE);
-        if (++ledger->since_frame == ADDRESS_BYTES) ledger->frame += (int64_t)ledger->number;
+        if (++ledger->since_frame == ADDRESS_BYTES)
+            frame_at(ledger, ledger->frame + (int64_t)ledger->number);
     } else if (token == EXIT_ID || is(token, FIRST_TRAP, TRAPS)) {
         ledger->ended_at = ledger->counter;
         ledger->ended_frame = ledger->frame;
@@ -276,21 +314,15 @@ static void rare(Ledger *ledger, int32_t token) {
 
 /* File tokens; 0, or what is wrong with them. */
 int32_t curta_ledger_take(Ledger *ledger, const int32_t *said, int64_t count) {
-    Ledger now = *ledger;
-    for (int64_t at = 0; at < count && !now.failed; at++) {
-        const int32_t token = said[at];
-        if (is(token, FIRST_LAST, DIGIT)) {
-            word(&now, now.digits * DIGIT + (uint64_t)(token - FIRST_LAST));
-        } else if (is(token, FIRST_MORE, DIGIT)) {
-            now.digits = now.digits * DIGIT + (uint64_t)(token - FIRST_MORE);
-        } else if (is(token, FIRST_JUMP, 2 * NEAR)) {
-            jump(&now, now.far + token - FIRST_JUMP - NEAR);
-        } else if (token != STORED_ID || !store(&now)) {
+    frame_at(ledger, ledger->frame);
+    for (int64_t at = 0; at < count && !ledger->failed; at++) {
+        if (!ledger->digits && !ledger->far) {
+            Ledger now = *ledger;
+            at += instructions(&now, said + at, count - at);
             *ledger = now;
-            rare(ledger, token);
-            now = *ledger;
+            if (ledger->failed || at == count) break;
         }
+        single(ledger, said[at]);
     }
-    *ledger = now;
-    return now.failed;
+    return ledger->failed;
 }

@@ -23,6 +23,7 @@ from curta.machine.instructions import (
     CORE,
     FRAME_REGISTERS,
     GLOBALS,
+    LARGEST_FRAME,
     WORD,
     CoreInstruction,
     has_fourth,
@@ -34,6 +35,10 @@ FIRST_FRAME = 2 * GLOBALS
 REGISTERS = FIRST_FRAME + FRAME_REGISTERS
 MEMORY_PAGE = 1 << 12
 """Bytes that are kept together."""
+MEMORY_END = 2 * PRIVATE + MEMORY_PAGE
+"""Behind both memories, and what an access at their end may reach."""
+LAST_FRAME = FRAME_REGISTERS - LARGEST_FRAME
+"""No frame begins behind this register."""
 Words = npt.NDArray[np.uint32]
 
 
@@ -132,8 +137,8 @@ class PlainLedger:
         self.bytes: dict[int, int] = {}
         self.digits = self.far = 0
         """What was said of an unfinished word or jump."""
-        self.since_frame = ADDRESS_BYTES
-        """How many bytes of the last number were said."""
+        self.number, self.since_frame = 0, ADDRESS_BYTES
+        """What a frame moves on by, and how many bytes of that were said."""
 
     def take(self, said: Ids) -> None:
         for token in said.tolist():
@@ -153,11 +158,11 @@ class PlainLedger:
         elif token - ids.FIRST_OUTPUT in range(512):
             self._done(1)
         elif token == ids.FRAME_ID:
-            self.digits = self.since_frame = 0
+            self.number = self.since_frame = 0
         elif (byte := token - ids.FIRST_BYTE) in range(256) and self.since_frame < ADDRESS_BYTES:
-            self.digits, self.since_frame = self.digits * 256 + byte, self.since_frame + 1
+            self.number, self.since_frame = self.number * 256 + byte, self.since_frame + 1
             if self.since_frame == ADDRESS_BYTES:
-                self.frame, self.digits = self.frame + self.digits, 0
+                self._move(self.number)
         elif token == ids.EXIT_ID or token in ids.TRAP_IDS:
             self.ended_at, self.ended_frame = self.counter, self.frame
             self.counter = self.frame = 0
@@ -191,19 +196,26 @@ class PlainLedger:
         now = self._now
         if now.operation.startswith("call"):
             self._write(now.d, self.counter + 1)
-            self.frame += now.immediate
-        if now.operation == "return":
-            self.frame -= self.instruction(self.counter + distance - 1).immediate
-            if self.frame < 0:
-                raise TokenError("the run returns from its first frame")
+            self._move(now.immediate)
+        if now.operation == "return" and 0 < self.counter + distance <= self.end:
+            self._move(-self.instruction(self.counter + distance - 1).immediate)
         self._done(distance)
+
+    def _move(self, by: int) -> None:
+        self.frame += by
+        if not 0 <= self.frame <= LAST_FRAME:
+            raise TokenError("the run leaves its registers or its memory")
 
     def _store(self) -> None:
         now = self._now
-        access = CORE[now.operation]
+        access = CORE.get(now.operation)
+        if access is None or access.kind != "store":
+            raise TokenError("something was stored by an instruction that stores nothing")
         a, c = (self.words.get(self._place(register), 0) for register in (now.a, now.c))
         b = 0 if now.b is None else self.words.get(self._place(now.b), 0)
         address = (a + b) % WORD + now.immediate + (0 if access.has_bounds else PRIVATE)
+        if address + access.size > MEMORY_END:
+            raise TokenError("the run leaves its registers or its memory")
         self.give(Segment(address, c.to_bytes(4, "little")[: access.size]))
         self._done(1)
 

@@ -37,9 +37,9 @@ from curta.machine.ids import (
 from curta.machine.instructions import LARGEST_FRAME
 from curta.machine.ledger import Ledger, Words
 from curta.machine.loaded import LoadedProgram
-from curta.machine.vocabulary import ADDRESS_BYTES, DIGIT, FAR, MOST_REGISTERS, NEAR
+from curta.machine.vocabulary import ADDRESS_BYTES, DIGIT, FAR, MOST_REGISTERS, NEAR, WORD_DIGITS
 
-_WORD_DIGITS, _DIGIT_BITS = 3, 12
+_DIGIT_BITS = 12
 _HEAD = 1 + ADDRESS_BYTES
 """Tokens before the content of a piece."""
 _APART, _APART_REGISTERS = _HEAD, _HEAD + 1
@@ -184,11 +184,11 @@ def _registers(firsts: Places, sizes: Places, ids: Ids) -> Extents:
     ids, is_last = ids[is_last | is_more], is_last[is_last | is_more]
     places = np.flatnonzero(is_last)
     lengths = np.diff(places, prepend=-1)
-    if lengths.sum() != len(ids) or lengths.max(initial=1) > _WORD_DIGITS:
+    if lengths.sum() != len(ids) or lengths.max(initial=1) > WORD_DIGITS:
         raise TokenError("an opening has a register whose word is not complete")
     digits = np.where(is_last, ids - FIRST_LAST, ids - FIRST_MORE).astype(np.int64)
     words = digits[places]
-    for place in range(1, _WORD_DIGITS):
+    for place in range(1, WORD_DIGITS):
         higher = digits[np.maximum(places - place, 0)] << _DIGIT_BITS * place
         words += np.where(lengths > place, higher, 0)
     return Extents(firsts, counts, words.astype(np.uint32))

@@ -28,6 +28,7 @@ from collections.abc import Sequence
 from curta.machine.instructions import OPERATIONS, TRAPS
 
 DIGIT = 4096
+WORD_DIGITS = 3
 LAST = [f"L{d}" for d in range(DIGIT)]
 MORE = [f"M{d}" for d in range(DIGIT)]
 NEAR, FAR = 2048, 256

@@ -13,16 +13,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from curta import Machine, Trap
-from curta.errors import LimitError, TokenError, ToolchainError
+from curta.errors import LimitError, ToolchainError
 from curta.machine import conversation, talkers
 from curta.machine.conversation import Conversation
 from curta.machine.core_program import PRIVATE, Segment
 from curta.machine.encode import encode_jump, encode_segment, encode_word
 from curta.machine.extents import extents_in, extents_of
-from curta.machine.ids import STORED_ID, Ids, names
+from curta.machine.ids import Ids, names
 from curta.machine.instance import Instance
-from curta.machine.instructions import CORE, GLOBALS, LARGEST_FRAME
-from curta.machine.ledger import FIRST_FRAME, MEMORY_PAGE, PlainLedger, new_ledger
+from curta.machine.instructions import GLOBALS, LARGEST_FRAME
+from curta.machine.ledger import FIRST_FRAME, PlainLedger, new_ledger
 from curta.machine.loaded import LoadedProgram
 from curta.machine.opening import Opening, decode_opening, opening_ids, opening_of
 from curta.machine.prompt import decode_prompt
@@ -278,14 +278,6 @@ def said_equal(own: LoadedProgram, one: Opening, other: Opening) -> bool:
     return np.array_equal(opening_ids(own, one), opening_ids(own, other))
 
 
-def test_tokens_that_no_run_says_are_refused() -> None:
-    own = program()
-    for wrong in (-1, 10**6, len(own.tokens)):
-        for ledger in (PlainLedger(own), new_ledger(own)):
-            with pytest.raises(TokenError, match="no place in a run"):
-                ledger.take(np.array([wrong], dtype=np.int32))
-
-
 def test_chapters_are_as_long_as_their_openings_are_worth(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(conversation, "SHORTEST_CHAPTER", 500)
     monkeypatch.setattr(conversation, "PAYS", 1)
@@ -387,53 +379,6 @@ def test_levels_that_go_token_by_token_turn_pages(level: MachineLevel) -> None:
     turned = REFERENCE.instantiate(SHORT, chapter_tokens=25)
     turned.invoke("f", 3)
     assert np.array_equal(instance.trace.ids, turned.trace.ids)
-
-
-@pytest.mark.parametrize("size", [1, 2, 4])
-def test_stores_at_the_edges_of_pages(size: int) -> None:
-    """What is stored within a page is written at once, and byte by byte where two pages meet."""
-    stores = "".join(
-        f'(func (export "{name}") (param i32 i32) ({name} (local.get 0) (local.get 1)))'
-        for name in ("i32.store8", "i32.store16", "i32.store")
-    )
-    own = REFERENCE.load(assemble(f"(module (memory 2) {stores})"), library=True)
-    at, store = next(
-        (at, now)
-        for at, now in enumerate(map(own.instruction, range(len(own))))
-        if (core := CORE.get(now.operation)) and (core.kind, core.size) == ("store", size)
-    )
-    ledgers = PlainLedger(own), new_ledger(own)
-    for address in (0, MEMORY_PAGE - 5, *range(MEMORY_PAGE - 4, MEMORY_PAGE + 1)):
-        for ledger in ledgers:
-            words = {store.a: address, store.b: 0, store.c: 0x87654321 + address}
-            for number, word in words.items():
-                if number is not None:
-                    register = number + FIRST_FRAME * (number < GLOBALS)
-                    held = extents_of([(register, np.array([word], np.uint32))], np.uint32)
-                    ledger.fill(extents_of((), np.uint8), held)
-            ledger.put(at, 0, 0, -1)
-            ledger.take(np.array([STORED_ID], dtype=np.int32))
-        plain, fast = (list(ledger.memory(0)) for ledger in ledgers)
-        assert [first for first, _ in plain] == [first for first, _ in fast]
-        assert all(np.array_equal(a, b) for (_, a), (_, b) in zip(plain, fast, strict=True))
-        assert plain
-
-
-def test_a_ledger_may_lag_behind(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Long stretches wait for another thread, in their order; what is asked waits for them."""
-    monkeypatch.setattr("curta.machine.fast_ledger.LONG", 1000)
-    instance = begun()
-    instance.invoke("fibonacci", 17)
-    said = instance.conversation.said()
-    own = instance.conversation.program
-    plain, fast = PlainLedger(own), new_ledger(own)
-    for each in (plain, fast):
-        for _ in range(10):
-            each.put(0, 0, 0, -1)
-            for part in np.array_split(said, 9):
-                each.take(part)
-    assert (plain.counter, plain.instructions) == (fast.counter, fast.instructions)
-    assert np.array_equal(plain.registers(), fast.registers())
 
 
 def test_without_a_c_compiler_the_ledger_is_the_one_in_python(

@@ -26,9 +26,8 @@ from curta.machine.vocabulary import (
     START,
     STORED,
     TRAP_TOKENS,
+    WORD_DIGITS,
 )
-
-WORD_DIGITS = 3
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,136 @@
+"""Ledgers: in C and in Python they hold the same, whatever they are given."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from curta.errors import TokenError
+from curta.machine.extents import extents_of
+from curta.machine.ids import EXIT_ID, STORED_ID, Ids
+from curta.machine.instructions import CORE, GLOBALS
+from curta.machine.ledger import (
+    FIRST_FRAME,
+    LAST_FRAME,
+    MEMORY_PAGE,
+    Ledger,
+    PlainLedger,
+    new_ledger,
+)
+from curta.machine.loaded import LoadedProgram
+from curta.machine.vocabulary import FAR_JUMPS, TOKENS
+from curta.machine.wasm.text import assemble
+from tests.machine.api.test_chapters import MODULE, REFERENCE, begun, program
+from tests.support.slow import draws
+
+FIELDS = ("counter", "frame", "instructions", "own_at", "ended_at", "ended_frame")
+
+
+def ledgers_of(program: LoadedProgram) -> tuple[PlainLedger, Ledger]:
+    return PlainLedger(program), new_ledger(program)
+
+
+def state(ledger: Ledger) -> tuple[object, ...]:
+    """All that it knows."""
+    memory = [(first, held.tobytes()) for first, held in ledger.memory(0)]
+    return memory, ledger.registers().tobytes(), *(getattr(ledger, name) for name in FIELDS)
+
+
+@cache
+def said_in_runs() -> tuple[LoadedProgram, list[Ids]]:
+    """What one program says, one function after the other."""
+    own, said = program(), list[Ids]()
+    for name, arguments in (("fibonacci", (7,)), ("divided", (-(2**40), 5)), ("deep", (40,))):
+        instance = begun()
+        instance.invoke(name, *arguments)
+        said.append(instance.conversation.said())
+    instance = REFERENCE.begin(MODULE, stdin=bytes(range(6)))
+    instance.run()
+    return own, [*said, instance.conversation.said()]
+
+
+@settings(deadline=None, max_examples=draws(1000))
+@given(st.data())
+def test_whatever_is_said(data: st.DataObject) -> None:
+    """A run, of which some tokens are others, in stretches: states are equal, or both refuse it."""
+    own, runs = said_in_runs()
+    said = data.draw(st.sampled_from(runs)).copy()
+    said = said[: data.draw(st.integers(1, len(said)))]
+    odd = [EXIT_ID, STORED_ID, *(TOKENS.index(FAR_JUMPS[n]) for n in (0, 256, 257))]
+    tokens = st.sampled_from(odd) | st.sampled_from(said.tolist()) | st.integers(-1, len(TOKENS))
+    seldom = np.flatnonzero(said == STORED_ID).tolist() or [0]
+    places = st.integers(0, len(said) - 1) | st.sampled_from(seldom)
+    for _ in range(data.draw(st.integers(0, 3))):
+        said[data.draw(places)] = data.draw(tokens)
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(said)), max_size=6)))
+    frame = data.draw(st.sampled_from([0, 0, 0, 7, LAST_FRAME]))
+    found = list[tuple[object, ...] | None]()
+    for ledger in ledgers_of(own):
+        ledger.put(0, frame, 5, -1)
+        try:
+            for part in np.split(said, cuts):
+                ledger.take(part)
+        except TokenError:
+            found.append(None)
+        else:
+            found.append(state(ledger))
+    assert found[0] == found[1]
+
+
+def test_tokens_that_no_run_says_are_refused() -> None:
+    own = program()
+    for wrong in (-1, 10**6, len(own.tokens)):
+        for ledger in ledgers_of(own):
+            with pytest.raises(TokenError, match="no place in a run"):
+                ledger.take(np.array([wrong], dtype=np.int32))
+
+
+@pytest.mark.parametrize("size", [1, 2, 4])
+def test_stores_at_the_edges_of_pages(size: int) -> None:
+    """What is stored within a page is written at once, and byte by byte where two pages meet."""
+    stores = "".join(
+        f'(func (export "{name}") (param i32 i32) ({name} (local.get 0) (local.get 1)))'
+        for name in ("i32.store8", "i32.store16", "i32.store")
+    )
+    own = REFERENCE.load(assemble(f"(module (memory 2) {stores})"), library=True)
+    at, store = next(
+        (at, now)
+        for at, now in enumerate(map(own.instruction, range(len(own))))
+        if (core := CORE.get(now.operation)) and (core.kind, core.size) == ("store", size)
+    )
+    ledgers = ledgers_of(own)
+    for address in (0, MEMORY_PAGE - 5, *range(MEMORY_PAGE - 4, MEMORY_PAGE + 1)):
+        for ledger in ledgers:
+            words = {store.a: address, store.b: 0, store.c: 0x87654321 + address}
+            for number, word in words.items():
+                if number is not None:
+                    register = number + FIRST_FRAME * (number < GLOBALS)
+                    held = extents_of([(register, np.array([word], np.uint32))], np.uint32)
+                    ledger.fill(extents_of((), np.uint8), held)
+            ledger.put(at, 0, 0, -1)
+            ledger.take(np.array([STORED_ID], dtype=np.int32))
+        plain, fast = (list(ledger.memory(0)) for ledger in ledgers)
+        assert [first for first, _ in plain] == [first for first, _ in fast]
+        assert all(np.array_equal(a, b) for (_, a), (_, b) in zip(plain, fast, strict=True))
+        assert plain
+
+
+def test_a_ledger_may_lag_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Long stretches wait for another thread, in their order; what is asked waits for them."""
+    monkeypatch.setattr("curta.machine.fast_ledger.LONG", 1000)
+    instance = begun()
+    instance.invoke("fibonacci", 17)
+    said = instance.conversation.said()
+    own = instance.conversation.program
+    ledgers = ledgers_of(own)
+    for each in ledgers:
+        for _ in range(10):
+            each.put(0, 0, 0, -1)
+            for part in np.array_split(said, 9):
+                each.take(part)
+    plain, fast = map(state, ledgers)
+    assert plain == fast
