@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from curta.compiler import Graph, Node, at_most, back, both, select
+from curta.compiler import Graph, Node, at_most, back, both, minimum, select
 from curta.machine.instructions import FRAME_REGISTERS, GLOBALS, LARGEST_FRAME, MEMORY_PAGES, WORD
 from curta.machine.parts.operations import Sources
 from curta.machine.parts.program import ProgramState, since_reset
@@ -17,6 +17,8 @@ from curta.machine.parts.words import word_of
 from curta.machine.vocabulary import ADDRESS_BYTES, FRAME, LAST, REGISTERS, START
 
 FIRST_FRAME = 2 * GLOBALS
+NOWHERE = FRAME_REGISTERS + 2 * FIRST_FRAME
+"""Where tokens file that write no register: nobody asks there."""
 
 
 @dataclass(frozen=True)
@@ -46,17 +48,21 @@ def register_parts(graph: Graph, token: Token, program: ProgramState) -> Registe
 
     written = place(program.done.d, graph.assume(frame_before, -LARGEST_FRAME, FRAME_REGISTERS))
     writes = both(program.running, token.ends_word) + called
-    key = graph.gate(writes, written) + given_register(graph, token, program.running)
+    is_given = both(token.ends_word, 1 - program.running)
+    key = graph.gate(writes, written) + graph.gate(is_given, given_register(graph, token))
+    key = key + NOWHERE * (1 - writes - is_given)
     value = select(called, program.done_at + 1, token.word)
     value = graph.assume(value, 0, WORD - 1).named("word")
-    key = graph.assume(key, 0, FRAME_REGISTERS + 2 * FIRST_FRAME).named("register written")
+    key = graph.assume(key, 0, NOWHERE).named("register written")
 
     def read(query: object, name: str) -> Node:
         found = graph.lookup(query=query, key=key, value=value, missing=0)
         return found.named(name)
 
     now = program.now
-    fourth = graph.gate(now.is_any(*now.operations.with_fourth()), now.target)
+    fourth = graph.gate(
+        now.is_any(*now.operations.with_fourth()), minimum(now.target, 2 * GLOBALS - 1)
+    )
     fields = {"a": now.a, "b": now.b, "c": now.c, "e": fourth}
     a, b, c, e = (read(place(field, frame), f"source {name}") for name, field in fields.items())
     second = select(now.immediate_mode, now.immediate, b).named("second source")
@@ -68,11 +74,9 @@ def register_parts(graph: Graph, token: Token, program: ProgramState) -> Registe
     )
 
 
-def given_register(graph: Graph, token: Token, running: Node) -> Node:
-    """The register whose word ends here, if it is one of the prompt."""
+def given_register(graph: Graph, token: Token) -> Node:
+    """The register whose word ends here in a prompt."""
     ends = back(ADDRESS_BYTES, graph.is_token(REGISTERS)) + graph.is_token(START)
     count = graph.running_sum(graph.is_token(*LAST)).named("words so far")
     first = graph.lookup(query=1, key=ends, value=token.number - count - 1, missing=0)
-    is_given = both(token.ends_word, 1 - running)
-    register = graph.gate(is_given, first.named("registers begin") + count)
-    return graph.assume(register, 0, FRAME_REGISTERS + 2 * FIRST_FRAME)
+    return first.named("registers begin") + count
