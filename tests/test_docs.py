@@ -12,6 +12,9 @@ from pathlib import Path
 import pytest
 
 from curta.app.command_line import main
+from curta.engine import trace_file
+from curta.machine import loaded
+from curta.machine.kept import journal
 from curta.store import PACKAGED
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -94,3 +97,9 @@ def test_the_machine_is_verified_as_it_says(
     said = capsys.readouterr().out.splitlines()
     for line, text in zip(said, expected, strict=True):
         assert re.fullmatch(".*".join(map(re.escape, text.split("..."))), line)
+
+
+def test_formats_of_files_are_the_present_ones() -> None:
+    page = (DOCS / "stability.md").read_text()
+    for now in (trace_file.FORMAT, loaded.MAGIC.decode(), journal.MAGIC.decode()):
+        assert f"`{now.strip()}`" in page

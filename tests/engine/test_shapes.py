@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 
 from curta.compiler import Graph, at_least, compile, count_reached, equals, function_table
 from curta.engine import load
-from curta.engine.native.case import Case, Facts
+from curta.engine.native.case import FEWEST_COUNTED, Case, Facts
 from curta.engine.native.emit import model_to_c
-from curta.engine.native.multiples import FEWEST, multiples_in
+from curta.engine.native.multiples import multiples_in
 from curta.engine.native.shapes import jumps_of, staircase_of
-from curta.engine.native.values import Parameter, Pool, Sum, sum_of
+from curta.engine.native.values import Parameter, Pool, Sum, constant, sum_of
 from tests.engine.test_cases import meaning
 
 bends = st.lists(st.tuples(st.integers(-20, 20), st.integers(-5, 5)), min_size=1, max_size=8)
@@ -70,8 +70,8 @@ def comparisons(draw: st.DrawFn) -> tuple[Case, Sum, bool]:
     """Of a number with multiples of another in any order, of which one may be beside the row."""
     pool = Pool(64)
     number, of = (pool.value(Parameter(name, -9, 99), 0) for name in "ab")
-    step = of if draw(st.booleans()) else of.scaled(-1).plus(Sum(((-1, 9),)))
-    places = draw(st.permutations(range(1, draw(st.integers(FEWEST, 12)) + 1)))
+    step = of if draw(st.booleans()) else of.scaled(-1).plus(constant(9))
+    places = draw(st.permutations(range(1, draw(st.integers(FEWEST_COUNTED, 12)) + 1)))
     beside = draw(st.sampled_from([*places, None, None, None]))
     weight, terms = draw(st.sampled_from([1, -1, 3])), list[Sum]()
     for place in places:
@@ -81,7 +81,9 @@ def comparisons(draw: st.DrawFn) -> tuple[Case, Sum, bool]:
     if step != of:
         facts = Facts(bounds={of: (-9, draw(st.sampled_from([9, 8, 10])))})
     is_known = beside is None and Case(pool, facts).range(step)[0] >= 0
-    return Case(pool, facts), sum_of((term, weight) for term in terms), is_known
+    added = constant(draw(st.sampled_from([0, 0, 1, -2])))
+    total = sum_of([(added, 1), *((term, weight) for term in terms)])
+    return Case(pool, facts), total, is_known
 
 
 @given(comparisons())
@@ -95,7 +97,8 @@ def test_multiples_are_counted(drawn: tuple[Case, Sum, bool]) -> None:
             of, up_to = (meaning(case.pool, one, point) for one in (found.of, found.up_to))
             if of >= 0:
                 count = min(up_to // of, found.most) if of else found.most * (up_to >= 0)
-                assert found.weight * max(count, 0) == meaning(case.pool, total, point)
+                counted = found.weight * max(count, 0) + found.added
+                assert counted == meaning(case.pool, total, point)
 
 
 def test_a_digit_is_a_division() -> None:
@@ -103,9 +106,7 @@ def test_a_digit_is_a_division() -> None:
     graph = Graph([f"{number}" for number in range(100)])
     number = graph.running_sum(graph.feature("number", {f"{n}": n for n in range(100)}))
     divisor = graph.feature("divisor", {f"{n}": n % 10 for n in range(100)})
-    digit = sum(
-        (at_least(number - n * divisor, 0) for n in range(2, 16)), at_least(number - divisor, 0)
-    )
+    digit = sum((at_least(number - n * divisor, 0) for n in range(1, 16)), graph.constant(0))
     graph.emit(list(graph.tokens), digit)
     model = compile(graph, 200)
     assert ", 15)" in "".join(

@@ -20,6 +20,7 @@ from curta.machine.instructions import GLOBALS, operation_of
 from curta.machine.ledger import (
     FIRST_FRAME,
     LAST_FRAME,
+    LEFT,
     MEMORY_END,
     MEMORY_PAGE,
     REGISTERS,
@@ -37,7 +38,7 @@ _KINDS = {"WORD": 0, "CALL": 1, "RETURN": 2, "OTHER": 3, "STORE": 64}
 _STORE_SIZE, _STORE_INDEX, _STORE_PRIVATE = 7, 8, 16
 _FAILURES = {
     "NO_MEMORY": "there is no memory left for the state of the run",
-    "NO_PLACE": "the run leaves its registers or its memory",
+    "NO_PLACE": LEFT,
     "NO_INSTRUCTION": "the run leaves its program",
     "NO_STORE": "something was stored by an instruction that stores nothing",
     "NO_TOKEN": "a token has no place in a run",
@@ -213,8 +214,6 @@ def _rows(program: LoadedProgram) -> npt.NDArray[np.void]:
         rows[name] = program.rows[name]
     rows["kind"] = kinds[operation % count]
     rows["library"][: len(program.origins)] = program.origins["library"]
-    if max(int(rows[name].max(initial=0)) for name in "abcd") >= FIRST_FRAME:
-        raise TokenError(_FAILURES["NO_PLACE"])
     is_indexed = (rows["kind"] >= _KINDS["STORE"]) & (operation < count)
     rows["kind"][is_indexed] |= _STORE_INDEX
     return rows
@@ -230,11 +229,11 @@ def _kind(name: str) -> int:
     if operation.kind == "store":
         private = 0 if operation.has_bounds else _STORE_PRIVATE
         return _KINDS["STORE"] | operation.size | private
-    if operation.kind in ("jump", "write", "end"):
-        return (
-            _KINDS["CALL"] if name.startswith("call") else _KINDS.get(name.upper(), _KINDS["OTHER"])
-        )
-    return _KINDS["WORD"]
+    if name.startswith("call"):
+        return _KINDS["CALL"]
+    if name == "return":
+        return _KINDS["RETURN"]
+    return _KINDS["OTHER" if operation.kind in ("jump", "write", "end") else "WORD"]
 
 
 @cache

@@ -164,10 +164,11 @@ void curta_ledger_forget(Ledger *ledger, int64_t first) {
 #endif
 
 INLINE int is(int32_t token, int32_t first, int32_t count) {
-    return (uint32_t)(token - first) < (uint32_t)count;
+    return (uint32_t)token - (uint32_t)first < (uint32_t)count;
 }
 
-/* Where a register lies: within bounds, since the frame is (`frame_at`) and numbers are checked. */
+/* Where a register lies: within bounds, since the frame is (`frame_at`), and numbers have two bytes
+   (LoadedProgram.from_bytes). */
 INLINE uint32_t *place(Ledger *now, uint32_t number) {
     return now->registers + number + (number < GLOBALS ? FIRST_FRAME + now->frame : 0);
 }
@@ -257,6 +258,10 @@ INLINE int64_t instructions(Ledger *now, const int32_t *said, int64_t count) {
 }
 
 static void store_bytes(Ledger *ledger, const Row *row) {
+    if (row->kind < KIND_STORE) {
+        ledger->failed = ledger->failed ? ledger->failed : NO_STORE;
+        return;
+    }
     const uint64_t address = address_of(ledger, row);
     const uint32_t content = *place(ledger, row->c);
     for (uint32_t n = 0; n < (row->kind & STORE_SIZE); n++) {
@@ -267,31 +272,24 @@ static void store_bytes(Ledger *ledger, const Row *row) {
     done(ledger, row, 1);
 }
 
-/* What ends an instruction. */
-static void end(Ledger *ledger, int32_t token) {
-    if ((uint64_t)ledger->counter >= (uint64_t)ledger->count) {
-        ledger->failed = NO_INSTRUCTION;
-        return;
-    }
-    const Row *row = &ledger->rows[ledger->counter];
-    if (is(token, FIRST_LAST, DIGIT)) {
-        word(ledger, row, ledger->digits * DIGIT + (uint64_t)(token - FIRST_LAST));
-    } else if (is(token, FIRST_JUMP, 2 * NEAR)) {
-        jump(ledger, row, ledger->far + token - FIRST_JUMP - NEAR);
-    } else if (token != STORED_ID) {
-        done(ledger, row, 1);
-    } else if (row->kind < KIND_STORE) {
-        ledger->failed = NO_STORE;
-    } else {
-        store_bytes(ledger, row);
-    }
+/* The instruction that a token ends; an empty one if there is none. */
+static const Row *ended(Ledger *ledger) {
+    static const Row none;
+    if ((uint64_t)ledger->counter < (uint64_t)ledger->count) return &ledger->rows[ledger->counter];
+    ledger->failed = NO_INSTRUCTION;
+    return &none;
 }
 
 /* Any token. */
 static void single(Ledger *ledger, int32_t token) {
-    if (is(token, FIRST_LAST, DIGIT) || is(token, FIRST_JUMP, 2 * NEAR) || token == STORED_ID ||
-        is(token, FIRST_OUTPUT, 512)) {
-        end(ledger, token);
+    if (is(token, FIRST_LAST, DIGIT)) {
+        word(ledger, ended(ledger), ledger->digits * DIGIT + (uint64_t)(token - FIRST_LAST));
+    } else if (is(token, FIRST_JUMP, 2 * NEAR)) {
+        jump(ledger, ended(ledger), ledger->far + token - FIRST_JUMP - NEAR);
+    } else if (token == STORED_ID) {
+        store_bytes(ledger, ended(ledger));
+    } else if (is(token, FIRST_OUTPUT, 512)) {
+        done(ledger, ended(ledger), 1);
     } else if (is(token, FIRST_MORE, DIGIT)) {
         ledger->digits = ledger->digits * DIGIT + (uint64_t)(token - FIRST_MORE);
     } else if (is(token, FIRST_FAR_JUMP, 2 * FAR)) {

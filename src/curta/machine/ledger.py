@@ -8,6 +8,7 @@ the same for tens of millions of tokens a second.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache, lru_cache
 from typing import Protocol
 
@@ -40,6 +41,7 @@ MEMORY_END = 2 * PRIVATE + MEMORY_PAGE
 LAST_FRAME = FRAME_REGISTERS - LARGEST_FRAME
 """No frame begins behind this register."""
 Words = npt.NDArray[np.uint32]
+LEFT = "the run leaves its registers or its memory"
 
 
 class Ledger(Protocol):
@@ -141,6 +143,7 @@ class PlainLedger:
         """What a frame moves on by, and how many bytes of that were said."""
 
     def take(self, said: Ids) -> None:
+        self._move(0)
         for token in said.tolist():
             self._take(token)
 
@@ -176,6 +179,7 @@ class PlainLedger:
         return self.instruction(self.counter)
 
     def _done(self, distance: int) -> None:
+        _ = self._now  # there is one
         if not self.origin(self.counter).library:
             self.own_at = self.counter
         self.counter += distance
@@ -204,7 +208,7 @@ class PlainLedger:
     def _move(self, by: int) -> None:
         self.frame += by
         if not 0 <= self.frame <= LAST_FRAME:
-            raise TokenError("the run leaves its registers or its memory")
+            raise TokenError(LEFT)
 
     def _store(self) -> None:
         now = self._now
@@ -214,20 +218,23 @@ class PlainLedger:
         a, c = (self.words.get(self._place(register), 0) for register in (now.a, now.c))
         b = 0 if now.b is None else self.words.get(self._place(now.b), 0)
         address = (a + b) % WORD + now.immediate + (0 if access.has_bounds else PRIVATE)
-        if address + access.size > MEMORY_END:
-            raise TokenError("the run leaves its registers or its memory")
         self.give(Segment(address, c.to_bytes(4, "little")[: access.size]))
         self._done(1)
 
     def give(self, *segments: Segment) -> None:
         for segment in segments:
-            self.bytes.update(enumerate(segment.content, segment.address))
+            self._hold(self.bytes, MEMORY_END, segment.address, segment.content)
 
     def fill(self, memory: Extents, registers: Extents) -> None:
         for first, content in memory:
-            self.bytes.update(enumerate(content.tolist(), first))
+            self._hold(self.bytes, MEMORY_END, first, content.tolist())
         for first, words in registers:
-            self.words.update(enumerate(words.tolist(), first))
+            self._hold(self.words, REGISTERS, first, words.tolist())
+
+    def _hold(self, held: dict[int, int], end: int, first: int, content: Sequence[int]) -> None:
+        if first + len(content) > end:
+            raise TokenError(LEFT)
+        held.update(enumerate(content, first))
 
     def put(self, counter: int, frame: int, instructions: int, own_at: int) -> None:
         self.counter, self.frame = counter, frame

@@ -28,10 +28,7 @@ from curta.machine.instructions import (
 )
 from curta.machine.loaded import LoadedProgram
 from curta.machine.trace import counters
-from curta.machine.vocabulary import (
-    FIELDS,
-    RECORD,
-)
+from curta.machine.vocabulary import FIELDS, RECORD
 from curta.machine.wasm.module import Expression, Instruction, Module
 from curta.machine.wasm.opcodes import MARKERS, MEMORY_ACCESSES
 

@@ -195,6 +195,12 @@ class LoadedProgram:
             for name, (number, parameters, results) in head["entries"].items()
         }
         operations = (*OPERATIONS, *head["extensions"])
+        if any((rows[name] >> 8 * size).any() for name, size in FIELDS.items() if size < 4):
+            raise ValueError("an operand has too many bytes")
+        if (rows["operation"] >= 2 * len(operations)).any():
+            raise ValueError("an operation has no name")
+        if len(origins) > len(rows):
+            raise ValueError("there are more origins than instructions")
         return cls(rows, tuple(segments), entries, tuple(head["functions"]), origins, operations)
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from curta.errors import TokenError
 from curta.machine.extents import extents_of
-from curta.machine.ids import EXIT_ID, STORED_ID, Ids
+from curta.machine.ids import EXIT_ID, FIRST_BYTE, FRAME_ID, STORED_ID, Ids
 from curta.machine.instructions import CORE, GLOBALS
 from curta.machine.ledger import (
     FIRST_FRAME,
@@ -22,7 +22,7 @@ from curta.machine.ledger import (
     new_ledger,
 )
 from curta.machine.loaded import LoadedProgram
-from curta.machine.vocabulary import FAR_JUMPS, TOKENS
+from curta.machine.vocabulary import ADDRESS_BYTES, FAR_JUMPS, TOKENS
 from curta.machine.wasm.text import assemble
 from tests.machine.api.test_chapters import MODULE, REFERENCE, begun, program
 from tests.support.slow import draws
@@ -66,11 +66,19 @@ def test_whatever_is_said(data: st.DataObject) -> None:
     places = st.integers(0, len(said) - 1) | st.sampled_from(seldom)
     for _ in range(data.draw(st.integers(0, 3))):
         said[data.draw(places)] = data.draw(tokens)
+    if data.draw(st.booleans()):
+        by = data.draw(st.sampled_from([0, 3, LAST_FRAME, 2**32 + 1, 2**40 - 1]))
+        frame_tokens = [
+            FRAME_ID,
+            *(FIRST_BYTE + byte for byte in by.to_bytes(ADDRESS_BYTES, "big")),
+        ]
+        said = np.insert(said, data.draw(st.integers(0, len(said))), frame_tokens)
     cuts = sorted(data.draw(st.lists(st.integers(0, len(said)), max_size=6)))
-    frame = data.draw(st.sampled_from([0, 0, 0, 7, LAST_FRAME]))
+    frame = data.draw(st.sampled_from([0, 0, 0, 7, LAST_FRAME, LAST_FRAME + 1, -1]))
+    counter = data.draw(st.sampled_from([0, 0, 0, len(own), -1]) | st.integers(0, len(own)))
     found = list[tuple[object, ...] | None]()
     for ledger in ledgers_of(own):
-        ledger.put(0, frame, 5, -1)
+        ledger.put(counter, frame, 5, -1)
         try:
             for part in np.split(said, cuts):
                 ledger.take(part)

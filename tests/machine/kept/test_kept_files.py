@@ -104,6 +104,19 @@ def test_fields_of_another_kind_are_refused(whole: Path, tmp_path: Path) -> None
                 KeptRun.open(other)
 
 
+def test_a_page_without_tokens_is_refused(whole: Path, tmp_path: Path) -> None:
+    """With correct digests, and what is not compressed behind its head."""
+    path = tmp_path / "other.curta"
+    with Journal.open(whole) as kept, Journal.create(path) as copy:
+        for record in kept.records:
+            content = kept.read(record)
+            if record.kind == Kind.PAGE:
+                content = content[:-9] + bytes(9)
+            copy.append(record.kind, content)
+    with KeptRun.open(path) as kept, pytest.raises(FileError, match="chapter 2 opens with no"):
+        kept.page(2, REFERENCE.load(MODULE))
+
+
 def _can_be(name: str, value: object) -> bool:
     """Whether a field may hold a value of this kind."""
     if name in ("curta", "machine", "program", "level", "name", "weights"):

@@ -8,12 +8,11 @@ pytest.importorskip("z3")
 import z3
 
 pytest.importorskip("curta.machine.lower.rules", exc_type=ImportError)
+from curta.machine.instructions import DIVISIONS
 from curta.machine.lower import rules
 from tests.machine.theorems.proving import RefutedError, prove
 from tests.machine.theorems.symbolic_python import Number, cases_of, widened
 from tests.machine.theorems.words import COMPARISONS, Exact, Word, bit, wide, word
-
-DIVISIONS = ("div_u", "div_s", "rem_u", "rem_s")
 
 
 def value_of(name: str, *sources: Word) -> Word:

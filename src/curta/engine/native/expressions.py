@@ -136,11 +136,16 @@ class Expressions:
                 raise AssertionError(f"{definition} is not computed")
 
     def multiples(self, counted: Multiples, step: int, scope: Scope) -> str:
+        """What a sum of comparisons is that counts multiples, in units of 2**step."""
         own = min(self.pool.step(counted.of), self.pool.step(counted.up_to))
         numbers = (self.text(total, own, scope) for total in (counted.up_to, counted.of))
         found = f"multiples({', '.join(numbers)}, {counted.most})"
-        by = integer(Fraction(counted.weight) / power_of_two(step))
-        return found if by == 1 else f"{literal(by)} * {found}"
+        by, added = (
+            integer(Fraction(number) / power_of_two(step))
+            for number in (counted.weight, counted.added)
+        )
+        text = found if by == 1 else f"{literal(by)} * {found}"
+        return text + signed(added, size(added), text) if added else text
 
     def product(self, case: Case, gate: Sum, factor: Sum, scope: Scope) -> str:
         step = self.pool.step(gate)

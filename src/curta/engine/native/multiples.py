@@ -1,7 +1,7 @@
 """Digits of quotients: sums of comparisons that count multiples of a number.
 
-How many of d, 2d, ..., nd are not above another number x is x // d, and n at most, if d is not
-negative. That is how weights divide, a digit at a time.
+How many of d, 2d, ..., nd are not above x is x // d, at least 0 and at most n, if d is positive; of
+d = 0 it is none or all. That is how weights divide, a digit at a time.
 """
 
 from __future__ import annotations
@@ -11,35 +11,34 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from curta.dyadic import Number
-from curta.engine.native.case import Case
+from curta.engine.native.case import FEWEST_COUNTED, Case
 from curta.engine.native.values import Steps, Sum, constant
-
-FEWEST = 8
-"""Comparisons that are worth a division."""
 
 
 @dataclass(frozen=True, slots=True)
 class Multiples:
-    """How often a number has others as its multiples."""
+    """How many of the first `most` multiples of a number are not above another one."""
 
     of: Sum
+    """It is not negative."""
     up_to: Sum
     most: int
     weight: Number
-    """What each of them adds."""
+    """What each of them adds, to what is `added` anyway."""
+    added: Number
 
 
 def multiples_in(case: Case, total: Sum) -> Multiples | None:
     """What a sum of comparisons counts, if it is this."""
     weights, past = set[Number](), list[Sum]()
-    for value, coefficient in total.terms:
+    for value, coefficient in total.without_constant.terms:
         shape = case.pool.definition(value)
         if not isinstance(shape, Steps) or len(shape.jumps) > 1:
             return None
         ((place, height),) = shape.jumps
         weights.add(coefficient * height)
         past.append(shape.argument.plus(constant(place), -1))
-    if len(past) < FEWEST or len(weights) > 1:
+    if len(past) < FEWEST_COUNTED or len(weights) > 1:
         return None
     found = in_a_row(past)
     if found is None:
@@ -49,12 +48,15 @@ def multiples_in(case: Case, total: Sum) -> Multiples | None:
         first, step = first.plus(step, len(past) - 1), step.scaled(-1)
     if case.range(step)[0] < 0:
         return None
-    return Multiples(step, first.plus(step, len(past)), len(past), weights.pop())
+    up_to = first.plus(step, len(past))
+    return Multiples(step, up_to, len(past), weights.pop(), total.added)
 
 
 def in_a_row(sums: Sequence[Sum]) -> tuple[Sum, Sum] | None:
     """(first, step) of sums that are first, first + step, first + 2 * step, ... in some order."""
     away = [one.plus(sums[0], -1) for one in sums]
+    if not away[1].terms:
+        return None
     _, direction = away[1].direction
     places = [one.proportion(direction) for one in away]
     if any(one != direction.scaled(place) for one, place in zip(away, places, strict=True)):

@@ -16,7 +16,7 @@ INLINE int64_t staircase(int64_t x, int64_t width, int64_t count) {
     return x < width ? 0 : x >= width * count ? count : (int64_t)((uint64_t)x / (uint64_t)width);
 }
 
-/* How many multiples of a number that is not negative, and of them the first so many, are not above another. */
+/* How many of the first `most` multiples of `of`, which is not negative, are not above a number. */
 INLINE int64_t multiples(int64_t number, int64_t of, int64_t most) {
     if (number < of) return 0;
     return of && number / of < most ? number / of : most;

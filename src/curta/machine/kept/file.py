@@ -359,9 +359,12 @@ class KeptRun:
 
     def page(self, number: int, program: LoadedProgram) -> Page:
         """How a chapter begins; the first one has no page."""
-        fields, rest = _unpacked(self.journal.read(self.marks[number - 2].record))
-        head = _made(PageHead, fields)
-        said = tokens_from_bytes(zlib.decompress(rest))
+        try:
+            fields, rest = _unpacked(self.journal.read(self.marks[number - 2].record))
+            head = _made(PageHead, fields)
+            said = tokens_from_bytes(zlib.decompress(rest))
+        except MEANINGLESS as error:
+            raise FileError(f"{self.path}: chapter {number:,} opens with no tokens") from error
         opening = said if program.baked else np.concatenate([program.records, said])
         if len(opening) != head.length:
             raise FileError(f"{self.path}: chapter {number:,} does not open as it says")

@@ -54,10 +54,10 @@ def divided(dividend: Node, divisor: Node) -> tuple[Node, Node]:
 
 def digit_at(place: int, left: Node, divisor: Node) -> tuple[Node, Node]:
     """A digit of what the ones before it have left, and what it leaves."""
-    unit = BASE**place
+    graph, unit = left.graph, BASE**place
     step = minimum(divisor, WORD // unit) * unit
-    digit = sum((at_least(left - n * step, 0) for n in range(2, BASE)), at_least(left - step, 0))
-    rest = left.graph.assume(left - left.graph.gate(digit, step), 0, WORD - 1)
+    digit = sum((at_least(left - n * step, 0) for n in range(1, BASE)), graph.constant(0))
+    rest = graph.assume(left - graph.gate(digit, step), 0, WORD - 1)
     return digit, rest.named(f"left by digit {place}")
 
 

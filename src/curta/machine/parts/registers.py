@@ -18,7 +18,9 @@ from curta.machine.vocabulary import ADDRESS_BYTES, FRAME, LAST, REGISTERS, STAR
 
 FIRST_FRAME = 2 * GLOBALS
 NOWHERE = FRAME_REGISTERS + 2 * FIRST_FRAME
-"""Where tokens file that write no register: nobody asks there."""
+"""Where tokens file that write no register. It is above all that is asked for, which is at most
+FIRST_FRAME + FRAME_REGISTERS + GLOBALS - 1.
+"""
 
 
 @dataclass(frozen=True)
@@ -60,6 +62,7 @@ def register_parts(graph: Graph, token: Token, program: ProgramState) -> Registe
         return found.named(name)
 
     now = program.now
+    # A target has three bytes: it could be above NOWHERE.
     fourth = graph.gate(
         now.is_any(*now.operations.with_fourth()), minimum(now.target, 2 * GLOBALS - 1)
     )

@@ -59,7 +59,7 @@ def token_parts(graph: Graph) -> Token:
     over = [*LAST, STORED, *OUTPUT, *ERRORS]
     unfinished = graph.feature("unfinished far jump", far)
     more = graph.feature("digit with more to come", _numbered(MORE, first=1))
-    words = _chain(more, WORD_DIGITS)
+    words = [more, *(back(distance, more) for distance in range(1, WORD_DIGITS))]
     byte = graph.feature("byte", _numbered(BYTES))
     return Token(
         ends_word=graph.is_token(*LAST).named("ends a word"),
@@ -76,11 +76,6 @@ def token_parts(graph: Graph) -> Token:
 
 def _numbered(names: list[str], first: int = 0) -> dict[str, int]:
     return {name: number for number, name in enumerate(names, start=first)}
-
-
-def _chain(mark: Node, length: int) -> list[Node]:
-    """The mark here and 1, 2, ... tokens ago."""
-    return [mark, *(back(distance, mark) for distance in range(1, length))]
 
 
 def _unbroken(marks: list[Node]) -> tuple[Node, ...]:
