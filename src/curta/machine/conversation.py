@@ -190,7 +190,7 @@ class Conversation:
             self.ledger.instructions,
             self._seconds,
             self.talker.memory_bytes + self.trace.memory_bytes,
-            self._placed + self.talker.placed,
+            self._placed + self._placed_here,
         )
 
     def said(self) -> Ids:
@@ -387,6 +387,13 @@ class Conversation:
         chapter = self.chapters[-1]
         return self._tokens - chapter.start - chapter.opening
 
+    @property
+    def _placed_here(self) -> int:
+        """Of these, what was said by code that knows the program. What a talker has said beyond the
+        end of the chapter does not count.
+        """
+        return min(self.talker.placed, self._behind)
+
     def _open(self, opening: Ids) -> None:
         """Begin a chapter."""
         if self.host.on_opening is not None:
@@ -443,7 +450,7 @@ class Conversation:
                 f"the program and the state of its run take {len(self._opening):,} tokens to be "
                 f"said again, and a chapter can begin with {most:,} at this level"
             )
-        self._placed += self.talker.placed
+        self._placed += self._placed_here
         ended, self.talker = self.talker, self.talker.fresh()
         ended.close()
         self.ledger.forget()

@@ -167,6 +167,15 @@ def test_openings_are_what_the_tokens_say(monkeypatch: pytest.MonkeyPatch) -> No
     assert len(paged(monkeypatch, chapter_tokens=300)) > 3
 
 
+def test_no_more_is_said_by_code_than_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is said beyond the end of a chapter is not heard."""
+    monkeypatch.setattr(ReferenceTalker, "placed", 10**6)
+    instance = begun(chapter_tokens=1000)
+    instance.run()
+    assert instance.figures.chapters > 2
+    assert 0 < instance.figures.placed <= instance.figures.generated
+
+
 def near(first: int, end: int) -> st.SearchStrategy[int]:
     """Places all over, and many that are close to each other."""
     far = st.integers(first, end - 1)
