@@ -5,13 +5,14 @@ from __future__ import annotations
 import io
 import math
 from contextlib import suppress
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
 import pytest
 
 from curta import Machine, Trap
-from curta.errors import CurtaError, ExitError, LimitError, UserError
+from curta.errors import CurtaError, ExitError, FileError, LimitError, UserError
 from curta.machine.conversation import UNTOLD_SECONDS, ConversationLimits, Figures
 from curta.machine.encode import encode
 from curta.machine.host import Host
@@ -236,6 +237,17 @@ def test_a_loaded_program_survives_its_file() -> None:
     for broken in (b"", content[:-1], content[:40], b"x" + content, content + b"x", changed):
         with pytest.raises(UserError, match="not a lowered program"):
             LoadedProgram.from_bytes(broken)
+
+
+def test_forged_programs_are_refused() -> None:
+    """With a correct digest: what no program has, and the ledger in C does not look for."""
+    rows = [LOADED.rows.copy() for _ in range(3)]
+    rows[0]["d"][0], rows[1]["target"][0], rows[2]["operation"][0] = 1 << 16, 1 << 24, 1 << 20
+    origins = np.concatenate([LOADED.origins, LOADED.origins])
+    forged = [*(replace(LOADED, rows=each) for each in rows), replace(LOADED, origins=origins)]
+    for one in forged:
+        with pytest.raises(FileError, match=r"not a lowered program: (an op|there are more)"):
+            LoadedProgram.from_bytes(one.to_bytes())
 
 
 def test_an_instance_that_is_executing_cannot_be_invoked() -> None:

@@ -12,7 +12,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from curta.errors import LimitError, LinkError, ModuleError, ProofError
+from curta import Machine
+from curta.errors import ExitError, LimitError, LinkError, ModuleError, ProofError
 from curta.machine.core_program import PRIVATE, Claim, CoreProgram, Origin, Segment, WasmLocation
 from curta.machine.instructions import FIRST_GLOBAL, GLOBALS, MEMORY_PAGES, ZERO, CoreInstruction
 from curta.machine.layout import ARGUMENTS_LENGTH
@@ -20,6 +21,7 @@ from curta.machine.loaded import LoadedProgram
 from curta.machine.lower import LowerOptions, lower
 from curta.machine.parts.operations import Extension, Operations
 from curta.machine.proof import LemmaStore, prove
+from curta.machine.run import MachineLevel
 from curta.machine.wasm import MAX_PAGES
 from curta.machine.wasm.decode import decode
 from curta.machine.wasm.module import Module
@@ -305,6 +307,22 @@ def test_deceptions_are_refused(name: str) -> None:
     program = lower(module)
     assert not is_refused(module, program)
     assert is_refused(module, changed(program))
+
+
+@pytest.mark.parametrize("level", ["reference", "native"])
+def test_a_quotient_may_be_the_exit_code(level: MachineLevel) -> None:
+    """It is a word like all others: no copy has to say it again."""
+    module = decode(
+        assemble("""(module (import "curta" "exit" (func $exit (param i32)))
+          (func (export "f") (param i32)
+            (call $exit (i32.div_u (local.get 0) (i32.const 10)))))""")
+    )
+    program = exit_with(with_constant("div_u", 10, a=0, d=0))(lower(module))
+    assert not is_refused(module, program)
+    instance = Machine(level).start(LoadedProgram.from_core(program))
+    with pytest.raises(ExitError) as ended:
+        instance.invoke("f", 123_456_789)
+    assert ended.value.code == 12_345_678
 
 
 @pytest.mark.parametrize("name", ["not", "ite"])
