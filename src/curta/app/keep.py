@@ -11,13 +11,14 @@ from curta.app.entry import INTERRUPTED
 from curta.app.figures import tell_end
 from curta.errors import LimitError, ProgramError, Trap, UserError
 from curta.machine import requested
-from curta.machine.host import Host, Input
+from curta.machine.host import Host
 from curta.machine.kept.file import KeptRun
 from curta.machine.kept.journal import command
 from curta.machine.kept.keeping import Handed, Ready, figures, play, results
 from curta.machine.kept.output import output_file, refuse_own_output
 from curta.machine.kept.requested import keep
 from curta.machine.run import host_of
+from curta.machine.standard_input import Input
 from curta.terminal import Screen
 
 if TYPE_CHECKING:

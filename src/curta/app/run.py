@@ -16,9 +16,9 @@ from curta.terminal import Screen
 
 if TYPE_CHECKING:
     from curta.machine.conversation import Conversation
-    from curta.machine.host import Input
     from curta.machine.instance import Instance
     from curta.machine.loaded import LoadedProgram
+    from curta.machine.standard_input import Input
 
 __all__ = ["Options", "Report", "run"]
 

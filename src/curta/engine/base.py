@@ -10,6 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from array import array
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
 
@@ -29,6 +30,21 @@ OnProgress = Callable[[float], object]
 """Told which share of the work is done."""
 NOT_ASKED = -1
 """Stands for what is said where nobody asks: in sequences that are known already."""
+
+
+@dataclass
+class Answers:
+    """What is given behind each `asks`, a token each time, by the one who says it: a level may do
+    so. How many of them were is `used`.
+    """
+
+    asks: int
+    tokens: Ids
+    used: int = 0
+
+    @property
+    def left(self) -> Ids:
+        return self.tokens[self.used :]
 
 
 class Session(ABC):
@@ -75,8 +91,10 @@ class Session(ABC):
     def _read(self, tokens: Ids, asked: Mask) -> Iterator[Ids]:
         """The same for tokens that there is room for; `length` follows what is said."""
 
-    def generate(self, first: int, count: int) -> Ids:
-        """`first`, and what the model says after it: `count` tokens, fewer after a stop token."""
+    def generate(self, first: int, count: int, answers: Answers | None = None) -> Ids:
+        """`first`, and what the model says after it: `count` tokens, fewer after a stop token that
+        is not answered.
+        """
         said = [first][:count]
         while len(said) < count and said[-1] not in self.engine.stops:
             said.append(self.feed(said[-1]))

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from curta.engine import builds
-from curta.engine.base import Ids
+from curta.engine.base import Answers, Ids
 from curta.engine.builds import ENOUGH, Made, Numbers, Request, Sample, places_in
 from curta.engine.model_cache import SOURCES
 from curta.engine.native.kit import Kit
@@ -170,19 +170,21 @@ class Warming:
 
     # -- a chunk of tokens ----------------------------------------------------------------------
 
-    def generate(self, first: int, said: Ids) -> int:
+    def generate(self, first: int, said: Ids, answers: Answers | None = None) -> int:
         """Fill `said`, as far as there is something to say; returns how many there are."""
         if not self.has_looked and (self.now or self.length >= SHORT):
             self.look()
         self.attach()
+        if answers is not None and not self.knows(answers.left):
+            answers = None
         if self.wants_sample:
-            length = self.follow(first, said)
+            length = self.follow(first, said, answers)
             self.length += length
             if not self.missing:
                 self.build()
             return length
         before = self.placed
-        length = self.generated(first, said)
+        length = self.library.say(self.state, first, said, answers)
         self.length += length
         if length >= WINDOW:
             self.share = (self.placed - before) / length
@@ -200,9 +202,6 @@ class Warming:
         elif (found := self.workshop.find(self.program)) is not None:
             self.code, self.is_attached, self.missing = found, False, 0
 
-    def generated(self, first: int, said: Ids) -> int:
-        return int(self.library.generate(self.state, first, said.ctypes.data, len(said)))
-
     @property
     def wants_sample(self) -> bool:
         may_build = self.process is None and self.builds < MOST_BUILDS
@@ -212,16 +211,17 @@ class Warming:
     def wanted(self) -> int:
         return SAMPLED_NOW if self.now else SAMPLED
 
-    def follow(self, first: int, said: Ids) -> int:
+    def follow(self, first: int, said: Ids, answers: Answers | None) -> int:
         """The same; somewhere in it, tokens are looked at one by one."""
         window = min(len(said), WINDOW_NOW if self.now else WINDOW)
         start = 1 + self.length * SCATTER % (len(said) - window + 1)
         end = start - 1 + window
-        length = self.generated(first, said[:start])
+        length = self.library.say(self.state, first, said[:start], answers)
         if length == start:
             length += self.looked_at(said[start - 1 : end]) - 1
         if length == end < len(said):
-            length += self.generated(int(said[end - 1]), said[end - 1 :]) - 1
+            rest = said[end - 1 :]
+            length += self.library.say(self.state, int(rest[0]), rest, answers) - 1
         return length
 
     def looked_at(self, said: Ids) -> int:
@@ -284,16 +284,18 @@ class Warming:
 
     def given(self, tokens: Ids) -> None:
         """Tokens that were not said may have changed what is known of places."""
-        if self.code is None or not len(tokens):
-            return
-        classes = self.workshop.class_of
-        if len(tokens) < FEW:
-            is_known = all(t < len(classes) and classes[t] >= 0 for t in tokens)
-        else:
-            is_known = builds.classes_of_tokens(classes, tokens).min() >= 0
-        if not is_known:
+        if not self.knows(tokens):
             self.library.set_places(self.state, None)
             self.is_attached = False
+
+    def knows(self, tokens: Ids) -> bool:
+        """Whether nothing that is known of places changes if these are given."""
+        if self.code is None or not len(tokens):
+            return True
+        classes = self.workshop.class_of
+        if len(tokens) < FEW:
+            return all(t < len(classes) and classes[t] >= 0 for t in tokens)
+        return bool(builds.classes_of_tokens(classes, tokens).min() >= 0)
 
     def fields_of(self, numbers: Numbers) -> Numbers:
         found = np.zeros((len(numbers), self.library.field_count), dtype=np.int64)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from curta.dyadic import power_of_two
-from curta.engine.base import Engine, Ids, Mask, Residuals, Session, broken_promise
+from curta.engine.base import Answers, Engine, Ids, Mask, Residuals, Session, broken_promise
 from curta.engine.model_cache import cached_source
 from curta.engine.toolchain import Signatures, build_library, load_functions
 from curta.errors import RegionError, UserError
@@ -82,7 +82,7 @@ SIGNATURES: Signatures = {
     "destroy": (None, c_void_p),
     "feed": (c_int64, c_void_p, c_void_p, c_int64, c_void_p),
     "take": (c_int64, c_void_p, c_void_p, c_int64, c_void_p),
-    "generate": (c_int64, c_void_p, c_int32, c_void_p, c_int64),
+    "generate": (c_int64, c_void_p, c_int32, c_void_p, c_int64, c_void_p),
     "bytes": (c_int64, c_void_p),
     "exhausted": (c_int32, c_void_p),
     "broken": (c_int32, *3 * [c_void_p]),
@@ -108,6 +108,24 @@ class Library(SimpleNamespace):
         self.has_places = hasattr(self, "fields")
         if self.has_places:
             self.field_count = int(self.fields(None, None, 0, None))
+
+    def say(self, state: int, first: int, said: Ids, answers: Answers | None) -> int:
+        """Fill `said`, as far as there is something to say; returns how many there are."""
+        room = state, first, said.ctypes.data, len(said)
+        if answers is None or not len(answers.left):
+            return int(self.generate(*room, None))
+        left = np.ascontiguousarray(answers.left, dtype=np.int32)
+        start = left.ctypes.data
+        held = _Answers(start, start + left.nbytes, answers.asks)
+        length = int(self.generate(*room, ctypes.byref(held)))
+        answers.used += (held.next - start) // left.itemsize
+        return length
+
+
+class _Answers(ctypes.Structure):
+    """Answers, in entry.c."""
+
+    _fields_ = (("next", c_void_p), ("end", c_void_p), ("asks", c_int64))
 
 
 class NativeSession(Session):
@@ -191,16 +209,16 @@ class NativeSession(Session):
             self.warming.given(given)
         return given
 
-    def generate(self, first: int, count: int) -> Ids:
+    def generate(self, first: int, count: int, answers: Answers | None = None) -> Ids:
         first = self.engine.check_token(first)
         self.check_room(count - 1)
         if count < 1:
             return np.zeros(0, dtype=np.int32)
         said = np.empty(count, dtype=np.int32)
         if self.warming is not None:
-            length = self.warming.generate(first, said)
+            length = self.warming.generate(first, said, answers)
         else:
-            length = self.library.generate(self.state, first, said.ctypes.data, count)
+            length = self.library.say(self.state, first, said, answers)
         self.length += length - 1
         return said[:length]
 

@@ -13,7 +13,7 @@ from typing import ClassVar
 import numpy as np
 
 from curta.compiler.model import Model
-from curta.engine.base import Engine, Ids, Mask, Session
+from curta.engine.base import Answers, Engine, Ids, Mask, Session
 from curta.engine.native_level import Native
 from curta.engine.plain import Plain
 from curta.errors import ProgramError, VerifyError
@@ -77,7 +77,7 @@ class SpeculativeSession(Session):
             self.length = self.softmax.length
         return said
 
-    def generate(self, first: int, count: int) -> Ids:
+    def generate(self, first: int, count: int, answers: Answers | None = None) -> Ids:
         """What was drafted, as far as softmax says the same; `check` has the error if that ends."""
         start, drafted = self.length, self.draft.generate(first, count)
         accepted = drafted[:1]

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from curta.engine.base import Ids
+from curta.engine.base import Answers, Ids
 from curta.errors import VerifyError
 from curta.machine.host import Host
 from curta.machine.ids import STOP_IDS
@@ -58,7 +58,7 @@ class RecordedTalker:
     def close(self) -> None:
         """There is nothing to be given back."""
 
-    def talk(self, given: Ids, most: int) -> Iterator[Ids]:
+    def talk(self, given: Ids, most: int, answers: Answers | None = None) -> Iterator[Ids]:
         ids = self.behind(given)
         stops = np.flatnonzero(np.isin(ids[:most], STOPS))
         end = int(stops[0]) + 1 if len(stops) else min(most, len(ids))

@@ -2,7 +2,8 @@
 
 The machine says `await.` when it wants the number of an entry or a word of an argument, `read.`
 when it wants a byte of the standard input (0xFFFFFFFF stands for its end), and then the host
-appends a word. Everything else that the machine says, the host only looks at: bytes of output, and
+appends a word; bytes that are there already are appended where they are asked for (`Answers`).
+Everything else that the machine says, the host only looks at: bytes of output, and
 what a ledger makes of it: where the program is, so that a trap can be placed, and its state.
 
 A conversation is read in chapters. When one has grown long the state is said again, as the opening
@@ -21,12 +22,11 @@ import numpy as np
 from curta.errors import CurtaError, ExitError, LimitError, ProgramError, Trap, UserError
 from curta.machine.backtrace import backtrace
 from curta.machine.core_program import INITIALISE, Segment
-from curta.machine.host import Host, next_byte
+from curta.machine.host import Host
 from curta.machine.ids import (
     AWAIT_ID,
     EXIT_ID,
     FIRST_JUMP,
-    FIRST_LAST,
     FIRST_OUTPUT,
     FIRST_TRAP,
     READ_ID,
@@ -40,11 +40,11 @@ from curta.machine.ledger import new_ledger
 from curta.machine.loaded import LoadedProgram
 from curta.machine.opening import decode_opening, opening_ids, opening_of, restore
 from curta.machine.request import DEFAULT_PAGES
+from curta.machine.standard_input import StandardInput
 from curta.machine.talkers import NOTHING, Talker
 from curta.machine.trace import Trace
 from curta.machine.vocabulary import NEAR
 
-END_OF_INPUT = 0xFFFFFFFF
 TOKENS_PER_WORD = 3
 SHORTEST_CHAPTER = 1 << 24
 """Tokens behind an opening: that many, and so many times as many as the opening has."""
@@ -169,7 +169,7 @@ class Conversation:
         self.stderr = bytearray()
         self.ledger = new_ledger(program)
         """What the tokens so far have filed."""
-        self._input = next_byte(host.stdin)
+        self._input = StandardInput(host.stdin)
         self._tail = NOTHING
         self._tail_length = 64
         self._tokens = self._opened = self._due = self._placed = 0
@@ -279,14 +279,10 @@ class Conversation:
                     return last_words(self._tail[:-1], results)
                 given = word_ids(self._wanted.popleft())
             elif self._stop == READ_ID:
-                given = self._read()
+                given = self._input.read()
             else:
                 return self._ended()
             self._turn(self._note(np.array(given, dtype=np.int32)))
-
-    def _read(self) -> list[int]:
-        byte = self._input()
-        return word_ids(END_OF_INPUT) if byte < 0 else [FIRST_LAST + byte]
 
     def _ended(self) -> ProgramError:
         """Why the program stopped; the next invocation begins with a new frame."""
@@ -319,16 +315,20 @@ class Conversation:
     def _listen(self, given: Ids, started: float) -> bool:
         """Until the machine hands over; or not, if the chapter is long enough before."""
         told = 0.0
-        for chunk in self.talker.talk(given, self._most()):
+        answers, read = self._input.answers, self._input.answers.used
+        for chunk in self.talker.talk(given, self._most(), answers):
             while len(chunk):
                 end = self._next_page(chunk)
                 self._pass_on(self._note(chunk[:end]))
+                if read < answers.used:
+                    read += self._input.take(chunk[:end])
                 chunk = chunk[end:]
                 self._seconds = time.perf_counter() - started
                 if self._seconds >= told:
                     told = self._seconds + UNTOLD_SECONDS
                     self._tell()
                 if self._behind >= self._due and self._is_over():
+                    answers.used = read
                     return False
         return True
 

@@ -4,37 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING
+
+from curta.machine.standard_input import Input
 
 if TYPE_CHECKING:
     from curta.machine.conversation import Conversation, Figures, Page
     from curta.machine.ids import Ids
-
-
-@runtime_checkable
-class Readable(Protocol):
-    """A binary file, as far as it is needed."""
-
-    def read(self, size: int, /) -> bytes | None:
-        """Up to so many bytes; none at the end."""
-
-
-Input = bytes | bytearray | memoryview | Readable | None
-
-
-def next_byte(stdin: Input) -> Callable[[], int]:
-    """The input, byte by byte; -1 at its end."""
-    if stdin is None:
-        return lambda: -1
-    if isinstance(stdin, bytes | bytearray | memoryview):
-        given = iter(bytes(stdin))
-        return lambda: next(given, -1)
-
-    def read() -> int:
-        byte = stdin.read(1)
-        return byte[0] if byte else -1
-
-    return read
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from curta.errors import UserError
 from curta.options import option, rest, word
 
 if TYPE_CHECKING:
-    from curta.machine.host import Input
+    from curta.machine.standard_input import Input
 
 DEFAULT_PAGES = 16_384
 """1 GiB."""

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from curta.errors import UserError
 from curta.machine.extensions import Extension, find_extension
-from curta.machine.host import Input
 from curta.machine.instance import Instance
 from curta.machine.machine import Machine
 from curta.machine.request import Loading, ProgramOptions, Request
 from curta.machine.run import LoadOptions, MachineLevel, RunOptions, TalkOptions
+from curta.machine.standard_input import Input
 from curta.machine.toolchain import COMPILING, LONG, Watcher, split_flags
 from curta.machine.values import parse_number, show
 from curta.options import options_of

@@ -17,9 +17,10 @@ from curta.errors import UserError
 from curta.machine import layout
 from curta.machine.conversation import Conversation, ConversationLimits, Figures
 from curta.machine.core_program import Segment
-from curta.machine.host import Host, Input, Readable
+from curta.machine.host import Host
 from curta.machine.instance import Instance
 from curta.machine.loaded import LoadedProgram
+from curta.machine.standard_input import Input, Readable
 from curta.machine.talkers import SessionTalker, Talker
 from curta.machine.toolchain import Watcher
 from curta.machine.trace import Trace

@@ -14,7 +14,7 @@ from typing import Protocol
 
 import numpy as np
 
-from curta.engine.base import Engine, Session
+from curta.engine.base import Answers, Engine, Session
 from curta.machine.core_program import CoreProgram, Segment
 from curta.machine.ids import ID_OF, START_ID, STOP_IDS, Ids, last_words
 from curta.machine.instructions import MOST_TOKENS
@@ -53,9 +53,10 @@ class Talker(Protocol):
     def close(self) -> None:
         """Nothing more is said: its memory is not needed any more."""
 
-    def talk(self, given: Ids, most: int) -> Iterator[Ids]:
+    def talk(self, given: Ids, most: int, answers: Answers | None = None) -> Iterator[Ids]:
         """Take tokens, and say the following: at most so many, the last one a stop token if there
-        are fewer. No token can be given twice, none left out; nothing given means: go on.
+        are fewer. No token can be given twice, none left out; nothing given means: go on. Who says
+        an answer by himself has it among what he says.
         """
 
 
@@ -89,12 +90,12 @@ class SessionTalker:
     def close(self) -> None:
         self.session.close()
 
-    def talk(self, given: Ids, most: int) -> Iterator[Ids]:
+    def talk(self, given: Ids, most: int, answers: Answers | None = None) -> Iterator[Ids]:
         session = self.session
         fed = np.concatenate([self.pending, given]) if len(self.pending) else given
         while most > 0:
             following = session.take(fed)
-            said = session.generate(following, min(session.engine.chunk, most))
+            said = session.generate(following, min(session.engine.chunk, most), answers)
             self.pending = fed = said[-1:].copy()
             most -= len(said)
             yield said
@@ -127,7 +128,7 @@ class ReferenceTalker:
     def close(self) -> None:
         self.machine = None
 
-    def talk(self, given: Ids, most: int) -> Iterator[Ids]:
+    def talk(self, given: Ids, most: int, answers: Answers | None = None) -> Iterator[Ids]:
         machine = self._take(given)
         while most > 0:
             stopped = None

@@ -53,7 +53,7 @@ static int64_t take(State *s, const int32_t *tokens, int64_t count) {
 #endif
 
 /* Say `first` and up to count - 1 more tokens; returns how many. Ends after a stop token. */
-int64_t curta_generate(State *s, int32_t first, int32_t *said, int64_t count) {
+static int64_t say(State *s, int32_t first, int32_t *said, int64_t count) {
     int32_t token = said[0] = first;
     int64_t i = 1;
     while (i < count) {
@@ -67,6 +67,27 @@ int64_t curta_generate(State *s, int32_t first, int32_t *said, int64_t count) {
         const int32_t next = step(s, token);
         if (next < 0) return i;
         token = said[i++] = next;
+    }
+    return i;
+}
+
+/* What is given behind `asks`: a token each time. */
+typedef struct {
+    const int32_t *next, *end;
+    int64_t asks;
+} Answers;
+
+/* The same; what `answers` has, if there are any, is given where it is asked for, and is among the
+   tokens. */
+int64_t curta_generate(State *s, int32_t first, int32_t *said, int64_t count, Answers *answers) {
+    int64_t i = say(s, first, said, count);
+    if (!answers) return i;
+    while (said[i - 1] == answers->asks && answers->next < answers->end && i + 2 <= count) {
+        if (s->exhausted || step(s, said[i - 1]) < 0) return i;
+        said[i++] = *answers->next++;
+        const int32_t next = s->exhausted ? -1 : step(s, said[i - 1]);
+        if (next < 0) return i;
+        i += say(s, next, said + i, count - i);
     }
     return i;
 }

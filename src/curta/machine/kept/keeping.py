@@ -18,7 +18,7 @@ from curta import __version__
 from curta.errors import ExitError, ProgramError, Trap, UserError
 from curta.machine.conversation import Conversation, ConversationLimits, Figures, Page
 from curta.machine.core_program import INITIALISE, Entry, Segment
-from curta.machine.host import Host, Input, Readable
+from curta.machine.host import Host
 from curta.machine.ids import Ids
 from curta.machine.instance import START, check_runs
 from curta.machine.kept.file import (
@@ -40,11 +40,11 @@ from curta.machine.run import (
     host_of,
     host_segments,
 )
+from curta.machine.standard_input import READ_AHEAD, Input, Readable
 from curta.machine.talkers import Talker
 from curta.machine.trace import Trace
 from curta.machine.values import from_words, show, to_number, to_words, word_count
 
-READ_AHEAD = 1 << 16
 WRITTEN_TOGETHER, SECONDS_TOGETHER = 1 << 16, 0.02
 """Output that is kept and handed on at once, at most: bytes, and for how long it waits."""
 TOKENS_TOGETHER = 1 << 20
@@ -107,16 +107,20 @@ class KeptInput:
         self.place = place
         self._block, self._block_first = b"", 0
 
-    def read(self, size: int, /) -> bytes:
-        """One byte, or none at the end."""
+    def peek(self, size: int = 0, /) -> bytes:
+        """What there is in the file; what comes, once that is there; none at the end."""
         at = self.place - self._block_first
         if at >= len(self._block):
             if self.place >= self._stream.length and not self._more():
                 return b""
             self._block, self._block_first = self._stream.read(self.place, READ_AHEAD), self.place
             at = 0
-        self.place += 1
-        return self._block[at : at + 1]
+        return self._block[at:]
+
+    def read(self, size: int, /) -> bytes:
+        read = self.peek()[:size]
+        self.place += len(read)
+        return read
 
     def _more(self) -> bool:
         if self._kept.input_ended:

@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from curta.engine import Engine
+from curta.engine.base import Answers
 from curta.errors import UserError, VerifyError
 from curta.machine.conversation import Conversation, Page
 from curta.machine.host import Host
@@ -283,7 +284,7 @@ class KeptTalker:
     def close(self) -> None:
         """There is nothing to be given back."""
 
-    def talk(self, given: Ids, most: int) -> Iterator[Ids]:
+    def talk(self, given: Ids, most: int, answers: Answers | None = None) -> Iterator[Ids]:
         if self._is_open and not np.array_equal(self._next(len(given)), given):
             raise VerifyError("the host said something else than was kept")
         self._is_open = True

@@ -1,0 +1,178 @@
+"""However input comes, the tokens are those of a run that is given each byte when it asks."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+import threading
+from collections.abc import Callable
+from contextlib import ExitStack
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from curta import Machine
+from curta.errors import CurtaError, LimitError
+from curta.machine.conversation import ConversationLimits
+from curta.machine.host import Host
+from curta.machine.ids import READ_ID
+from curta.machine.loaded import LoadedProgram
+from curta.machine.standard_input import READ_AHEAD, Input
+from tests.machine.api.core_programs import program
+from tests.support.slow import draws
+
+LOADED = LoadedProgram.from_core(program())
+
+
+class Person:
+    """Says a byte when asked, and counts how often that was."""
+
+    def __init__(self, content: bytes) -> None:
+        self.content = io.BytesIO(content)
+        self.asked = 0
+
+    def read(self, size: int) -> bytes:
+        assert size == 1
+        self.asked += 1
+        return self.content.read(1)
+
+
+class Outcome(NamedTuple):
+    tokens: list[int]
+    stdout: bytes
+    chapters: int
+    error: str
+
+
+@cache
+def machine() -> Machine:
+    return Machine()
+
+
+def outcome(stdin: Input, **limits: int) -> Outcome:
+    """What becomes of the echo."""
+    heard = list[bytes]()
+    error = ""
+    instance = machine().start(LOADED, Host(stdin, heard.append), ConversationLimits(**limits))
+    try:
+        instance.invoke("_start")
+    except LimitError as failure:
+        error = str(failure)
+    assert b"".join(heard) == instance.stdout
+    said = instance.trace.ids.tolist()
+    return Outcome(said, instance.stdout, instance.figures.chapters, error)
+
+
+def piped(content: bytes) -> io.BufferedReader:
+    reads, writes = os.pipe()
+    with open(writes, "wb") as file:
+        file.write(content)
+    return open(reads, "rb")
+
+
+def zipped(content: bytes) -> Input:
+    return gzip.GzipFile(fileobj=io.BytesIO(gzip.compress(content)))
+
+
+WAYS: dict[str, Callable[[bytes], Input]] = {
+    "bytes": bytes,
+    "bytearray": bytearray,
+    "memoryview": memoryview,
+    "BytesIO": io.BytesIO,
+    "pipe": piped,
+    "gzip": zipped,
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+@given(
+    st.binary(max_size=300),
+    st.none() | st.integers(0, 400),
+    st.none() | st.integers(1, 2000),
+)
+@settings(max_examples=draws(200, 40), deadline=None)
+def test_all_ways_say_the_same(
+    way: str, content: bytes, chapter_tokens: int | None, tokens: int | None
+) -> None:
+    limits = {"chapter_tokens": chapter_tokens}
+    limits["max_tokens"] = None if tokens is None else len(LOADED.prompt()) + tokens
+    given = {name: limit for name, limit in limits.items() if limit is not None}
+    with ExitStack() as open_files:
+        stdin = WAYS[way](content)
+        if isinstance(stdin, io.IOBase):
+            open_files.enter_context(stdin)
+        assert outcome(stdin, **given) == outcome(Person(content), **given)
+
+
+def test_an_input_of_many_blocks() -> None:
+    content = bytes(number % 251 for number in range(2 * READ_AHEAD + 3))
+    found = outcome(content)
+    assert found.stdout == content
+    assert found.tokens.count(READ_ID) == len(content) + 1
+    with piped(content[:60_000]) as stdin:
+        assert outcome(stdin).stdout == content[:60_000]
+
+
+@pytest.mark.parametrize("chapter_tokens", [None, 100])
+def test_nothing_is_taken_from_a_file_that_was_not_asked_for(
+    chapter_tokens: int | None, tmp_path: Path
+) -> None:
+    """A run that ends somewhere in the middle leaves the rest to others."""
+    content = b"0123456789" * 50
+    limits = {"max_tokens": len(LOADED.prompt()) + 1000}
+    if chapter_tokens is not None:
+        limits["chapter_tokens"] = chapter_tokens
+    person = Person(content)
+    expected = outcome(person, **limits)
+    assert expected.chapters > 2 or chapter_tokens is None
+    (path := tmp_path / "content").write_bytes(content)
+    with path.open("rb") as file, io.BytesIO(content) as memory:
+        for stdin in (file, memory):
+            assert outcome(stdin, **limits) == expected
+            assert stdin.tell() == person.asked
+
+
+def test_nobody_waits_for_what_is_not_asked_for() -> None:
+    """Whoever says the next byte once the one before was echoed is asked for no byte earlier."""
+    reads, writes = os.pipe()
+    content = b"one by one"
+    left = list(content[1:])
+    os.write(writes, content[:1])
+
+    def echoed(_: bytes) -> None:
+        if left:
+            os.write(writes, bytes([left.pop(0)]))
+        else:
+            os.close(writes)
+
+    def run() -> None:
+        with open(reads, "rb") as stdin:
+            instance = machine().start(LOADED, Host(stdin, echoed), ConversationLimits())
+            instance.invoke("_start")
+            found.append(instance.stdout)
+
+    found = list[bytes]()
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    thread.join(60)
+    assert found == [content]
+
+
+def test_an_error_of_a_file_ends_the_run() -> None:
+    class Broken(Person):
+        def read(self, size: int) -> bytes:
+            if self.asked == 2:
+                raise OSError("gone")
+            return super().read(size)
+
+    instance = machine().start(LOADED, Host(Broken(b"abcd")), ConversationLimits())
+    with pytest.raises(OSError, match="gone"):
+        instance.invoke("_start")
+    assert instance.stdout == b"ab"
+    with pytest.raises(CurtaError, match="interrupted"):
+        instance.invoke("add", 1, 1)
