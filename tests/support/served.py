@@ -20,7 +20,7 @@ from curta.delegate.serving.engine import Engine
 from curta.delegate.serving.limits import Limits
 from curta.delegate.serving.refusals import RefusedError
 from curta.delegate.serving.stops import Piece
-from curta.delegate.serving.writing import Finished, Told, Wanted, Writing
+from curta.delegate.serving.writing import Told, Wanted, Writing
 from tests.support.tiny_language_models import Push, chat_tokenizer, model
 from tests.support.waiting import until
 
@@ -89,14 +89,14 @@ class Collected:
     def __init__(self) -> None:
         self.text = ""
         self.calls: list[CallResult | CallRejected] = []
-        self.end: Finished | RefusedError | None = None
+        self.end: Told | None = None
         self.over = threading.Event()
 
     def hear(self, told: Told) -> None:
         if isinstance(told, Piece):
             self.text += told.text
             self.calls += told.calls
-        else:
+        if isinstance(told, RefusedError) or told.reason:
             self.end = told
             self.over.set()
 

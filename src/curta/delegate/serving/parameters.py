@@ -14,6 +14,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import (
     AfterValidator,
     BaseModel,
+    BeforeValidator,
     ConfigDict,
     Field,
     ValidationError,
@@ -232,6 +233,11 @@ class StreamOptions(Checked):
 Stop = Annotated[Text, Field(min_length=1)]
 
 
+def listed(given: Any) -> Any:
+    """A list; a text alone is one of it."""
+    return [given] if isinstance(given, str) else given
+
+
 class Wished(Checked):
     """What all requests can have."""
 
@@ -241,25 +247,17 @@ class Wished(Checked):
     seed: int | None = Field(
         None, ge=-(1 << 63), lt=1 << 63, description="a whole number of 64 bits"
     )
-    stop: Stop | Annotated[list[Stop], Field(max_length=MOST_STOPS)] = Field(
-        [], description=f"a text or a list of up to {MOST_STOPS}, none of them empty"
+    stop: Annotated[list[Stop], BeforeValidator(listed)] = Field(
+        [],
+        max_length=MOST_STOPS,
+        description=f"a text or a list of up to {MOST_STOPS}, none of them empty",
     )
     stream: bool = Field(False, description="true or false")
-    stream_options: StreamOptions | None = Field(
-        None, description="an object with include_usage: true or false"
+    stream_options: StreamOptions = Field(
+        StreamOptions(), description="an object with include_usage: true or false"
     )
     temperature: float = Field(0.0, ge=0, le=2, description="a number from 0 to 2")
     top_p: float = Field(1.0, ge=0, le=1, description="a number from 0 to 1")
-
-    @property
-    def stops(self) -> tuple[str, ...]:
-        """What ends the text."""
-        return (self.stop,) if isinstance(self.stop, str) else tuple(self.stop)
-
-    @property
-    def include_usage(self) -> bool:
-        """Whether a stream ends with counts."""
-        return self.stream_options is not None and self.stream_options.include_usage
 
     @property
     def most_tokens(self) -> int | None:
@@ -282,8 +280,9 @@ class ChatWished(Wished):
     tool_choice: Literal["none", "auto", "required"] | Chosen = Field(
         "auto", description="none, auto, required, or an object with the name of a function"
     )
-    response_format: ResponseFormat | None = Field(
-        None, description="type text, json_object, or json_schema with a json_schema"
+    response_format: ResponseFormat = Field(
+        ResponseFormat(type="text"),
+        description="type text, json_object, or json_schema with a json_schema",
     )
     logprobs: bool = Field(False, description="true or false")
     top_logprobs: int | None = Field(
@@ -348,7 +347,7 @@ Wish = ChatWished | CompletionWished
 
 def check(wished: Wish, limits: Limits) -> None:
     """Raise a `RefusedError` for what is right by itself, and not here or together."""
-    if wished.stream_options is not None and not wished.stream:
+    if "stream_options" in wished.model_fields_set and not wished.stream:
         raise wrong("stream_options", "only with stream: true")
     prompts = len(wished.prompts)
     most = max(limits.batch // prompts, 1)

@@ -50,9 +50,9 @@ class RefusedError(UserError):
         return {} if self.wait is None else {"Retry-After": str(self.wait)}
 
 
-def wrong(parameter: str, why: str) -> RefusedError:
+def wrong(parameter: str, why: str, code: str | None = None) -> RefusedError:
     """What a parameter has to be."""
-    return RefusedError(f"{parameter}: {why}", parameter=parameter)
+    return RefusedError(f"{parameter}: {why}", parameter=parameter, code=code)
 
 
 def shutting_down() -> RefusedError:
