@@ -125,7 +125,7 @@ def server(
 
     send_buffer: bytes that the system takes for a client before the server has to wait
     """
-    from curta.delegate.serving.server import Server
+    from curta.delegate.serving.api import Server
 
     with (
         engine(processor=processor, writes=writes, **limits) as made,

@@ -1,4 +1,4 @@
-"""The endpoints: OpenAI's chat and completions, models, health and metrics.
+"""The server: OpenAI's chat and completions, models, health and metrics.
 
 Beside OpenAI's fields, every answer says what was computed in it:
 
@@ -28,11 +28,13 @@ import asyncio
 import contextlib
 import json
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+import socket
+from collections.abc import AsyncIterator, Awaitable, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
 
+import uvicorn
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
@@ -63,6 +65,29 @@ log = logging.getLogger(__name__)
 Made = TypeVar("Made")
 GONE = 499
 """The status under which answers to nobody are counted."""
+FAREWELL = 3
+"""Seconds that clients have to take what is left, at the end."""
+
+
+class Server(uvicorn.Server):
+    """Serves one engine; when it is told to end, it ends the engine's answers first."""
+
+    def __init__(self, engine: Engine, name: str) -> None:
+        self.engine = engine
+        super().__init__(
+            uvicorn.Config(
+                application(engine, name),
+                log_level="warning",
+                access_log=False,
+                lifespan="off",
+                timeout_graceful_shutdown=FAREWELL,
+            )
+        )
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Streams end with an event that says why, and everything is closed."""
+        await asyncio.to_thread(self.engine.stop)
+        await super().shutdown(sockets)
 
 
 def application(engine: Engine, name: str) -> ASGIApp:
@@ -230,17 +255,15 @@ class Answer:
         self.told: asyncio.Queue[tuple[int, Told]] = asyncio.Queue()
         self.said: dict[int, Piece] = {}
         """What has been told so far, by choice."""
-        self.writings = engine.submit([(each, self.hears(n)) for n, each in enumerate(wanted)])
+        self.loop = asyncio.get_running_loop()
+        self.writings = engine.submit(
+            [(each, partial(self.hear, n)) for n, each in enumerate(wanted)]
+        )
 
-    def hears(self, number: int) -> Callable[[Told], None]:
-        """What the engine's thread calls for one choice."""
-        loop = asyncio.get_running_loop()
-
-        def hear(told: Told) -> None:
-            with contextlib.suppress(RuntimeError):  # the loop is closed: nobody listens
-                loop.call_soon_threadsafe(self.told.put_nowait, (number, told))
-
-        return hear
+    def hear(self, number: int, told: Told) -> None:
+        """The engine's thread calls this for a choice."""
+        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody listens
+            self.loop.call_soon_threadsafe(self.told.put_nowait, (number, told))
 
     def leave(self) -> None:
         """Nobody wants the rest, if there is one."""

@@ -117,16 +117,10 @@ def c_type(parameter: Parameter) -> str:
 def written(function: Function, arguments: Mapping[str, Any]) -> bytes:
     """Arguments as the wrapper takes them; or a `ToolError`."""
     lengths = lengths_of(function, arguments)
-    parts = []
-    for at, parameter in enumerate(function.parameters):
-        given = arguments.get(parameter.name)
-        if parameter.role == "value":
-            parts.append(packed(parameter, [given]))
-        elif parameter.role == "length":
-            parts.append(packed(parameter, [lengths[at]]))
-        else:
-            parts.append(roomy(parameter, given, lengths))
-    return b"".join(parts)
+    return b"".join(
+        part(each, arguments.get(each.name, lengths.get(at)), lengths)
+        for at, each in enumerate(function.parameters)
+    )
 
 
 def lengths_of(function: Function, arguments: Mapping[str, Any]) -> dict[int, int]:
@@ -141,8 +135,10 @@ def lengths_of(function: Function, arguments: Mapping[str, Any]) -> dict[int, in
     return {p.length: ROOM for p in function.parameters if p.length >= 0} | lengths
 
 
-def roomy(parameter: Parameter, given: Any, lengths: Mapping[int, int]) -> bytes:
-    """What is behind a pointer: bytes of room, bytes that are given, and these."""
+def part(parameter: Parameter, given: Any, lengths: Mapping[int, int]) -> bytes:
+    """A number; or what is behind a pointer: bytes of room, bytes that are given, and these."""
+    if parameter.role in ("value", "length"):
+        return packed(parameter, [given])
     content: bytes
     if parameter.role == "text" and parameter.given:
         if "\0" in given:  # there it would end
