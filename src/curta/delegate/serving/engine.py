@@ -339,4 +339,7 @@ def own_processors(model: Any) -> NewProcessor:
 
 def is_quick(tool: Tool | None) -> bool:
     """Whether a call is answered within a moment, whatever it says; no tool, too, is an answer."""
-    return tool is None or (isinstance(tool, CalculatorTool) and tool.is_quick)
+    if not isinstance(tool, CalculatorTool):
+        return tool is None
+    backend = getattr(tool.calculator, "backend", None)
+    return getattr(backend, "name", None) != "machine"  # the transformer computes there

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Generic, Literal, TypeVar
 
 from pydantic import (
     AfterValidator,
@@ -60,6 +60,7 @@ def sayable(text: str) -> str:
     return text
 
 
+What = TypeVar("What")
 Text = Annotated[str, AfterValidator(sayable)]
 Tokens = Annotated[list[int], Field(min_length=1)]
 
@@ -101,12 +102,18 @@ class Asked(Named):
     arguments: Text
 
 
-class AskedCall(Checked):
+class OfFunction(Checked, Generic[What]):
+    """Something about a function: a tool in a list, or the one to call."""
+
+    type: Literal["function"]
+    function: What
+
+
+class AskedCall(OfFunction[Asked]):
     """A call that an earlier answer has asked for."""
 
     id: str
     type: Literal["function"] = "function"
-    function: Asked
 
 
 class Message(Checked):
@@ -177,20 +184,6 @@ class Function(Named):
     def call(self, arguments: Mapping[str, Any]) -> Answer:
         """Not here."""
         return refused(ToolError(f"{self.name} is executed by the client", "not here"))
-
-
-class ClientTool(Checked):
-    """One in a list of tools."""
-
-    type: Literal["function"]
-    function: Function
-
-
-class Chosen(Checked):
-    """The one tool to call."""
-
-    type: Literal["function"]
-    function: Named
 
 
 class JsonSchema(Checked):
@@ -274,10 +267,10 @@ class ChatWished(Wished):
         description="a list with at least one message, an object with role and content",
     )
     max_completion_tokens: int | None = Field(None, description="a whole number")
-    tools: list[ClientTool] = Field(
+    tools: list[OfFunction[Function]] = Field(
         [], max_length=128, description="functions with names, and schemas of their parameters"
     )
-    tool_choice: Literal["none", "auto", "required"] | Chosen = Field(
+    tool_choice: Literal["none", "auto", "required"] | OfFunction[Named] = Field(
         "auto", description="none, auto, required, or an object with the name of a function"
     )
     response_format: ResponseFormat = Field(
@@ -312,7 +305,7 @@ class ChatWished(Wished):
     @property
     def must_call(self) -> str | None:
         """A tool that has to be called, by its name; "" for any."""
-        if isinstance(self.tool_choice, Chosen):
+        if not isinstance(self.tool_choice, str):
             return self.tool_choice.function.name
         return "" if self.tool_choice == "required" else None
 
