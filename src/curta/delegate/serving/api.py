@@ -176,7 +176,6 @@ class Api:
         return JSONResponse({"object": "list", "data": [self.described()]})
 
     async def model(self, request: Request) -> Response:
-        """That one by its name."""
         name = request.path_params["name"]
         if name != self.name:
             raise RefusedError(
@@ -194,7 +193,6 @@ class Api:
         return JSONResponse({"status": "ok" if lives else "stopped"}, 200 if lives else 503)
 
     async def metrics(self, request: Request) -> Response:
-        """For Prometheus."""
         return PlainTextResponse(
             self.engine.metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8"
         )
@@ -282,7 +280,6 @@ class Answer:
 
     @property
     def usage(self) -> dict[str, int]:
-        """Counts of tokens."""
         written = sum(each.tokens for each in self.said.values())
         return {
             "prompt_tokens": self.read_tokens,

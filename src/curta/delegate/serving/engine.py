@@ -118,7 +118,6 @@ class Engine:
         return writings
 
     def count_call(self, event: Event) -> None:
-        """In the metrics."""
         if isinstance(event, CallResult):
             outcome = "exact" if event.exact else "rounded"
         elif isinstance(event, CallRejected):

@@ -75,7 +75,6 @@ class Checked(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def without_null(cls, given: Any) -> Any:
-        """What is given."""
         if not isinstance(given, dict):
             return given
         return {
@@ -84,15 +83,11 @@ class Checked(BaseModel):
 
 
 class Part(Checked):
-    """A part of a message."""
-
     type: Literal["text"]
     text: Text
 
 
 class Named(Checked):
-    """The name of a function."""
-
     name: str = Field(pattern=r"^[\w-]{1,64}$")
 
 
@@ -182,7 +177,6 @@ class Function(Named):
     sandboxed: ClassVar[bool] = False
 
     def call(self, arguments: Mapping[str, Any]) -> Answer:
-        """Not here."""
         return refused(ToolError(f"{self.name} is executed by the client", "not here"))
 
 
@@ -203,7 +197,6 @@ class ResponseFormat(Checked):
 
     @model_validator(mode="after")
     def has_its_schema(self) -> ResponseFormat:
-        """Where there has to be one."""
         if (self.type == "json_schema") != (self.json_schema is not None):
             raise ValueError("type json_schema has a json_schema, and no other has")
         return self
@@ -284,7 +277,6 @@ class ChatWished(Wished):
 
     @property
     def prompts(self) -> tuple[Prompt | TokenPrompt, ...]:
-        """The conversation."""
         return ([message.as_given() for message in self.messages],)
 
     @property

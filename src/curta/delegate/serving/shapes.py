@@ -142,5 +142,4 @@ def asked_call(call: CallWritten) -> dict[str, Any]:
 
 
 def logprob(token: str, value: float) -> dict[str, Any]:
-    """One token of a chat."""
     return {"token": token, "logprob": value, "bytes": list(token.encode())}

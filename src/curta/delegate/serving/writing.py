@@ -108,7 +108,6 @@ class Writing(Row):
 
     @property
     def is_late(self) -> bool:
-        """Whether its time is over."""
         return time.monotonic() > self.deadline
 
     @property
@@ -195,7 +194,6 @@ class Writing(Row):
             self.history.extend(tokens)
 
     def end(self, reason: str) -> None:
-        """No more tokens."""
         if not self.stops.found:
             self.finish()
         piece = self.stops.finish()
@@ -210,7 +208,6 @@ class Writing(Row):
             self.pass_on(refusal)
 
     def close(self, outcome: str) -> None:
-        """It is done."""
         self.outcome, self.done = outcome, True
         self.given_up.set()
         self.engine.count_end(self)

@@ -37,6 +37,5 @@ class CalculatorTool:
             return refused(error)
 
     def evaluate(self, arguments: Any) -> Answer:
-        """The result, or an error."""
         result = self.calculator.evaluate(checked_arguments(PARAMETERS, arguments)["expression"])
         return Answer(result.text, result.value, result.exact)

@@ -77,7 +77,6 @@ class Executed:
 
     @cached_property
     def program(self) -> LoadedProgram:
-        """What the machine executes."""
         return loaded(self.module, self.bounds)
 
 

@@ -72,7 +72,6 @@ class Parameter:
 
     @property
     def schema(self) -> Schema:
-        """Of the argument."""
         if self.role == "text":
             return {"type": "string"}
         number = number_schema(self.layout[1])
@@ -97,7 +96,6 @@ class Function:
 
     @property
     def schema(self) -> Schema:
-        """Of its arguments."""
         given = {each.name: each.schema for each in self.parameters if each.given}
         return arguments_schema(given, self.meanings)
 
