@@ -35,7 +35,7 @@ from curta.delegate.interception.loop import ends
 from curta.delegate.serving import probing
 from curta.delegate.serving.limits import Limits
 from curta.delegate.serving.metrics import Metrics
-from curta.delegate.serving.refusals import RefusedError, shutting_down, too_late
+from curta.delegate.serving.refusals import RefusedError, shutting_down
 from curta.delegate.serving.writing import Told, Wanted, Writing
 from curta.delegate.tools.calculator import CalculatorTool
 from curta.delegate.tools.tool import Tool
@@ -181,14 +181,9 @@ class Engine:
 
     def admit(self) -> None:
         """Give free rows to those who wait; those who need none any more leave."""
-        seconds = self.limits.time_limit
-        late = too_late(f"no row was free within the time limit of {seconds:g} s (--time-limit)")
         with self.changed:
             for writing in self.queued:
-                if writing.given_up.is_set():
-                    writing.check()
-                elif writing.is_late:
-                    writing.fail(late)
+                writing.check()
             waiting = [each for each in self.queued if each.outcome is None]
             free = max(self.places - self.running, 0)
             chosen, self.queued = waiting[:free], waiting[free:]

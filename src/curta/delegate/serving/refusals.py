@@ -58,8 +58,3 @@ def wrong(parameter: str, why: str, code: str | None = None) -> RefusedError:
 def shutting_down() -> RefusedError:
     """The server ends."""
     return RefusedError("the server is shutting down", status=503, code="shutting_down", wait=5)
-
-
-def too_late(why: str) -> RefusedError:
-    """A request whose time was over before anything was written."""
-    return RefusedError(why, status=503, code="time_limit", wait=5)

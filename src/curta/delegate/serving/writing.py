@@ -22,7 +22,7 @@ from curta.delegate.interception.events import (
     TextDelta,
 )
 from curta.delegate.interception.row import Calling, Row
-from curta.delegate.serving.refusals import RefusedError, too_late
+from curta.delegate.serving.refusals import RefusedError
 from curta.delegate.serving.stops import Piece, Score, Stops
 
 if TYPE_CHECKING:
@@ -105,10 +105,6 @@ class Writing(Row):
     def processor(self) -> Any:
         """What the model's own rules do to scores."""
         return self.engine.new_processor(len(self.wanted.prompt))
-
-    @property
-    def is_late(self) -> bool:
-        return time.monotonic() > self.deadline
 
     @property
     def room(self) -> int:
@@ -218,9 +214,14 @@ class Writing(Row):
             return
         if self.given_up.is_set():
             self.close("cancelled")
-        elif self.is_late and self.written:
+        elif time.monotonic() <= self.deadline:
+            return
+        elif self.written:
             self.end("length")
-        elif self.is_late:
+        else:
             limit = f"the time limit of {self.engine.limits.time_limit:g} s (--time-limit)"
-            why = f"the prompt was still being read at {limit}: nothing is written yet"
-            self.fail(too_late(f"{why}; try again, or with a shorter one"))
+            why = f"no row was free within {limit}"
+            if self in self.engine.placed:
+                why = f"the prompt was still being read at {limit}: nothing is written yet; "
+                why += "try again, or with a shorter one"
+            self.fail(RefusedError(why, status=503, code="time_limit", wait=5))
