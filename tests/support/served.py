@@ -49,6 +49,13 @@ def tokens_of(family: str, prompt: str) -> tuple[int, ...]:
     return tuple(generator(family).inputs([prompt])["input_ids"][0].tolist())
 
 
+def client(serving: Any, kind: str = "OpenAI") -> Any:
+    """OpenAI's own client of a server, or its asynchronous one."""
+    import openai
+
+    return getattr(openai, kind)(base_url=f"{serving.address}/v1", api_key="none", max_retries=0)
+
+
 class Slow(Push):
     """Takes a moment for every token, so that others may come and go."""
 

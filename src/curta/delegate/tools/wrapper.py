@@ -148,14 +148,13 @@ def part(parameter: Parameter, given: Any, lengths: Mapping[int, int]) -> bytes:
         several = given if parameter.role == "array" else [given]
         content = packed(parameter, several) if parameter.given else b""
     count = lengths.get(parameter.length, parameter.size or 1)
-    size = max(len(content), count * struct.calcsize(parameter.layout), 1)
+    size = max(len(content), count * struct.calcsize(f"<{parameter.letter}"), 1)
     return struct.pack("<II", size, len(content)) + content
 
 
 def packed(parameter: Parameter, numbers: list[Any]) -> bytes:
     try:
-        layout = f"<{len(numbers)}{parameter.layout[1]}"
-        return bytes(struct.pack(layout, *numbers))
+        return struct.pack(f"<{len(numbers)}{parameter.letter}", *numbers)
     except (struct.error, OverflowError):
         words = f"{parameter.name}: too large"
         raise ToolError(f"{words} for a {parameter.type}: {numbers!r:.60}", words) from None
@@ -181,7 +180,7 @@ def results(function: Function, content: bytes, arguments: Mapping[str, Any]) ->
     if pointed(function.result)[0]:
         returned = text(said)
     elif function.result != "void":
-        (returned,) = numbers(said, Parameter("", function.result).layout, 1)
+        (returned,) = numbers(said, Parameter("", function.result).letter, 1)
     if function.result != "void" and not function.returns_length:
         found[RETURNED] = returned
     for parameter in (each for each in function.parameters if each.result):
@@ -192,7 +191,7 @@ def results(function: Function, content: bytes, arguments: Mapping[str, Any]) ->
         count = lengths.get(parameter.length, parameter.size or 1)
         if function.own_room(parameter):
             count = checked_length(function, returned)
-        several = numbers(said, parameter.layout, count)
+        several = numbers(said, parameter.letter, count)
         found[name] = several if parameter.role == "array" else several[0]
     return next(iter(found.values())) if len(found) == 1 else found or None
 
@@ -214,15 +213,15 @@ def result_names(function: Function) -> dict[str, str]:
     return dict(zip(names, short if is_clear else names, strict=True))
 
 
-def numbers(said: BytesIO, layout: str, count: int) -> list[Any]:
+def numbers(said: BytesIO, letter: str, count: int) -> list[Any]:
     """So many, behind what was read."""
-    layout = f"<{count}{layout[1]}"
+    layout = f"<{count}{letter}"
     return list(struct.unpack(layout, said.read(struct.calcsize(layout))))
 
 
 def text(said: BytesIO) -> str | None:
     """The same of a text; None is a null pointer."""
-    (length,) = numbers(said, "<I", 1)
+    (length,) = numbers(said, "I", 1)
     if length == MISSING:
         return None
     try:
