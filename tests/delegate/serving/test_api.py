@@ -326,6 +326,8 @@ def test_one_that_waits_for_all_of_it_may_vanish_too(slow: Any) -> None:
         connection.sendall(head.encode() + body)
         until(lambda: slow.engine.running == 1)
     until(lambda: slow.engine.running == 0)
+    name = 'curta_requests_total{endpoint="/v1/completions",status="499"}'
+    until(lambda: metrics(slow).get(name) == 1)
 
 
 def test_a_full_queue_says_when_to_come_again(slow: Any) -> None:

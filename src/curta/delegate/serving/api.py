@@ -102,7 +102,9 @@ def application(engine: Engine, name: str) -> ASGIApp:
             Route("/health", api.health),
             Route("/metrics", api.metrics),
         ],
-        exception_handlers=dict.fromkeys((RefusedError, HTTPException, Exception), refused),
+        exception_handlers=dict.fromkeys(
+            (RefusedError, ClientDisconnect, HTTPException, Exception), refused
+        ),
     )
     return counted(routes, engine.metrics)
 
@@ -118,10 +120,7 @@ class Api:
     async def answer(self, request: Request, *, chat: bool) -> Response:
         """An assistant's message, or what follows a text."""
         limits = self.engine.limits
-        try:
-            body = await whole_body(request, limits.most_bytes)
-        except ClientDisconnect:
-            return Response(status_code=GONE)
+        body = await whole_body(request, limits.most_bytes)
         asked = read(decoded(body), chat=chat, served=self.name, limits=limits)
         wanted, read_tokens = await run_in_threadpool(self.wanted, asked)
         generator = self.engine.generator
@@ -130,19 +129,14 @@ class Api:
         opening = generator.protocol.open if is_marked else ""
         answer = Answer(self.engine, wanted, read_tokens, Shape(chat, self.name, opening))
         events = answer.events(asked.stream_options.include_usage)
-        made = None
         try:
-            made = await unless_gone(
-                request.receive, anext(events) if asked.stream else answer.whole()
-            )
-        finally:
-            if made is None or not asked.stream:
-                answer.leave()
-        if made is None:
-            return Response(status_code=GONE)
-        if asked.stream:
-            return EventStream(answer, made, events, limits.time_limit)
-        return JSONResponse(made)
+            if not asked.stream:
+                return JSONResponse(await unless_gone(request.receive, answer.whole()))
+            first = await unless_gone(request.receive, anext(events))
+        except BaseException:
+            answer.leave()
+            raise
+        return EventStream(answer, first, events, limits.time_limit)
 
     def wanted(self, asked: Wish) -> tuple[list[Wanted], int]:
         """One for each choice of each prompt, and how many tokens the prompts have."""
@@ -361,13 +355,15 @@ def counted(app: ASGIApp, metrics: Metrics) -> ASGIApp:
     return answered
 
 
-async def unless_gone(receive: Receive, made: Awaitable[Made]) -> Made | None:
-    """What comes of this, or None if the client goes away before."""
+async def unless_gone(receive: Receive, made: Awaitable[Made]) -> Made:
+    """What comes of this, unless the client goes away before."""
     working = asyncio.ensure_future(made)
     watching = asyncio.ensure_future(gone(receive))
     try:
         await asyncio.wait({working, watching}, return_when=asyncio.FIRST_COMPLETED)
-        return working.result() if working.done() else None
+        if not working.done():
+            raise ClientDisconnect
+        return working.result()
     finally:
         for task in (working, watching):
             task.cancel()
@@ -389,7 +385,9 @@ async def whole_body(request: Request, most: int) -> bytes:
 
 
 async def refused(request: Request, error: Exception) -> Response:
-    """What the client has to change, or that something of ours went wrong."""
+    """What the client has to change, if it is still there, or that something of ours went wrong."""
+    if isinstance(error, ClientDisconnect):
+        return Response(status_code=GONE)
     headers: Mapping[str, str] | None = None
     if isinstance(error, HTTPException):  # there is no such endpoint, or not with this method
         where, headers = f"{request.method} {request.url.path}", error.headers
