@@ -27,7 +27,7 @@ from curta.delegate.options import SMOLLM2
 from curta.delegate.serving.engine import Engine
 from curta.delegate.serving.limits import Limits
 from curta.delegate.serving.refusals import RefusedError
-from curta.delegate.serving.writing import Finished, Told, Wanted
+from curta.delegate.serving.writing import Told, Wanted
 from report import print_machine, print_table, spread
 
 PROMPTS = (
@@ -167,7 +167,7 @@ def gain_of_streams(generator: CalcGenerator, rounds: int, tokens: int) -> None:
         over = [threading.Event() for _ in wanted]
 
         def hear(event: threading.Event, told: Told) -> None:
-            if isinstance(told, Finished | RefusedError):
+            if isinstance(told, RefusedError) or told.reason:
                 event.set()
 
         engine.submit(

@@ -20,7 +20,7 @@ from curta.delegate.serving.engine import Engine
 from curta.delegate.serving.limits import Limits
 from curta.delegate.serving.refusals import RefusedError
 from curta.delegate.serving.stops import Piece
-from curta.delegate.serving.writing import Finished, Told, Wanted, Writing
+from curta.delegate.serving.writing import Told, Wanted, Writing
 from tests.support.tiny_language_models import Push, chat_tokenizer, model
 from tests.support.waiting import until
 
@@ -47,6 +47,13 @@ def alone(family: str, prompt: Any, tokens: int) -> Output:
 def tokens_of(family: str, prompt: str) -> tuple[int, ...]:
     """The prompt as the generator sees it."""
     return tuple(generator(family).inputs([prompt])["input_ids"][0].tolist())
+
+
+def client(serving: Any, kind: str = "OpenAI") -> Any:
+    """OpenAI's own client of a server, or its asynchronous one."""
+    import openai
+
+    return getattr(openai, kind)(base_url=f"{serving.address}/v1", api_key="none", max_retries=0)
 
 
 class Slow(Push):
@@ -89,14 +96,14 @@ class Collected:
     def __init__(self) -> None:
         self.text = ""
         self.calls: list[CallResult | CallRejected] = []
-        self.end: Finished | RefusedError | None = None
+        self.end: Told | None = None
         self.over = threading.Event()
 
     def hear(self, told: Told) -> None:
         if isinstance(told, Piece):
             self.text += told.text
             self.calls += told.calls
-        else:
+        if isinstance(told, RefusedError) or told.reason:
             self.end = told
             self.over.set()
 
@@ -125,7 +132,7 @@ def server(
 
     send_buffer: bytes that the system takes for a client before the server has to wait
     """
-    from curta.delegate.serving.server import Server
+    from curta.delegate.serving.api import Server
 
     with (
         engine(processor=processor, writes=writes, **limits) as made,

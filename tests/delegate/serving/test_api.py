@@ -20,7 +20,7 @@ pytest.importorskip("openai")
 
 import openai
 
-from tests.support.served import NAME, PROMPTS, Slow, alone, server
+from tests.support.served import NAME, PROMPTS, Slow, alone, client, server
 from tests.support.waiting import until
 
 FAMILY = "grouped queries"
@@ -38,10 +38,6 @@ def slow() -> Iterator[Any]:
     """With two rows and a place to wait; answers do not end by themselves."""
     with server(Slow(0.01), batch=2, queue=1, most_tokens=400) as serving:
         yield serving
-
-
-def client(serving: Any) -> Any:
-    return openai.OpenAI(base_url=f"{serving.address}/v1", api_key="none", max_retries=0)
 
 
 def messages(prompt: str) -> list[dict[str, str]]:
@@ -162,7 +158,7 @@ def test_stop_strings_through_the_api(quick: Any) -> None:
 
 
 def test_thirty_two_at_once_say_what_they_say_alone(quick: Any) -> None:
-    aclient = openai.AsyncOpenAI(base_url=f"{quick.address}/v1", api_key="none", max_retries=0)
+    aclient = client(quick, "AsyncOpenAI")
 
     async def one(number: int) -> tuple[str, str, bool]:
         prompt = PROMPTS[number % len(PROMPTS)]
@@ -330,6 +326,8 @@ def test_one_that_waits_for_all_of_it_may_vanish_too(slow: Any) -> None:
         connection.sendall(head.encode() + body)
         until(lambda: slow.engine.running == 1)
     until(lambda: slow.engine.running == 0)
+    name = 'curta_requests_total{endpoint="/v1/completions",status="499"}'
+    until(lambda: metrics(slow).get(name) == 1)
 
 
 def test_a_full_queue_says_when_to_come_again(slow: Any) -> None:

@@ -18,7 +18,8 @@ from curta.delegate.interception import caches
 from curta.delegate.interception.batch import Batch, joined
 from curta.delegate.serving import probing
 from curta.delegate.serving.refusals import RefusedError
-from curta.delegate.serving.writing import Finished, Wanted
+from curta.delegate.serving.stops import Piece
+from curta.delegate.serving.writing import Wanted
 from tests.support.served import (
     PROMPTS,
     Collected,
@@ -39,7 +40,7 @@ TOKENS = (5, 24)
 def said(collected: Collected) -> tuple[object, ...]:
     """Text, calls and count."""
     end = collected.wait().end
-    assert isinstance(end, Finished), end
+    assert isinstance(end, Piece), end
     return collected.text, [each.text for each in collected.calls], end.tokens
 
 
@@ -223,7 +224,7 @@ def test_a_stop_string_cuts_the_text_before_it(stop: str) -> None:
             assert all(call.text in collected.text for call in collected.calls)
             if stop in text:
                 cut += 1
-                assert isinstance(collected.end, Finished)
+                assert isinstance(collected.end, Piece)
                 assert collected.end.reason == "stop"
     assert cut
 
@@ -250,7 +251,7 @@ def test_time_that_is_over() -> None:
         second, waiting = submit(made, Wanted(prompt, 400))
         waiting.deadline = 0.0
         end = first.wait().end
-        assert isinstance(end, Finished)
+        assert isinstance(end, Piece)
         assert end.reason == "length"
         assert 0 < end.tokens < 400
         failed = second.wait().end
@@ -297,7 +298,7 @@ def test_what_breaks_between_two_steps_is_told(monkeypatch: pytest.MonkeyPatch) 
             assert isinstance(end, RefusedError)
             assert "MemoryError: no room" in str(end)
         monkeypatch.undo()
-        assert isinstance(submit(made, Wanted(short, 5))[0].wait().end, Finished)
+        assert isinstance(submit(made, Wanted(short, 5))[0].wait().end, Piece)
         assert made.running == 0
 
 
@@ -330,7 +331,7 @@ def test_what_breaks_is_told_and_the_next_one_is_served(caplog: pytest.LogCaptur
         assert "MemoryError: no room" in str(failed)
         assert failed.status == 500
         broken.breaks = False
-        assert isinstance(submit(made, Wanted(prompt, 10))[0].wait().end, Finished)
+        assert isinstance(submit(made, Wanted(prompt, 10))[0].wait().end, Piece)
         assert made.running == 0
 
 

@@ -38,6 +38,7 @@ def test_limits_are_options() -> None:
 
 
 def test_the_calculator_is_the_one_that_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    import curta.delegate.calculations  # noqa: F401 (has a calculator of its own)
     from curta.delegate import calculator, models
 
     asked: list[object] = []
@@ -78,15 +79,15 @@ def test_tools_and_formats_are_options(
 def test_tools_need_a_marker_that_can_have_their_names() -> None:
     from curta.delegate.interception.generator import CalcGenerator
     from curta.delegate.interception.protocol import Protocol
-    from curta.delegate.tools.python import python_tool
+    from curta.delegate.tools import tools_of
 
-    describe = python_tool(f"{Path(__file__).parent.parent}/tools/statistics_tool.py", "describe")
+    file = f"{Path(__file__).parent.parent}/tools/statistics_tool.py"
     with pytest.raises(UserError, match="leave out --tool, or the adapter"):
         CalcGenerator(
             model("grouped queries"),
             chat_tokenizer(),
             protocol=Protocol(open="[[", close="]]"),
-            tools=[describe],
+            tools=tools_of([f"{file}:describe"]),
         )
 
 

@@ -24,7 +24,7 @@ from curta.delegate.given_up import is_given_up
 from curta.delegate.interception.generator import CalcGenerator
 from curta.delegate.interception.protocol import FormatName, Protocol
 from curta.delegate.tools import Answer
-from tests.support.served import NAME, server
+from tests.support.served import NAME, client, server
 from tests.support.tiny_language_models import Push, PushTools, model, tokenizer, tools_tokenizer
 from tests.support.waiting import until
 
@@ -97,9 +97,8 @@ def free() -> Iterator[Any]:
 
 
 def create(serving: Any, **options: Any) -> Any:
-    client = openai.OpenAI(base_url=f"{serving.address}/v1", api_key="none", max_retries=0)
     given = {"model": NAME, "messages": CONVERSATION, "max_tokens": 150} | options
-    return client.chat.completions.create(**given)
+    return client(serving).chat.completions.create(**given)
 
 
 def test_a_clients_tool_is_the_clients_to_call(served: Any) -> None:
@@ -271,6 +270,12 @@ def test_no_tools_where_there_shall_be_none(served: Any) -> None:
     assert counts[0] == counts[1] - len(" weather")
 
 
+def shaped(schema: Any) -> dict[str, Any]:
+    """A wish for an answer with a schema."""
+    wished = {"name": "x", "schema": schema}
+    return {"response_format": {"type": "json_schema", "json_schema": wished}}
+
+
 SHAPE = {
     "type": "object",
     "properties": {
@@ -283,24 +288,23 @@ SHAPE = {
 }
 
 
+SHAPED = shaped(SHAPE)
+CALL = '<tool_call>{"name": "%s", "arguments": {"%s": 7}}</tool_call>'
+SAYS = '{"kind":"sum","is_even":true,"digits":[1,3]}'
+
+
 def test_an_answer_has_the_schema_that_was_asked_for(free: Any) -> None:
-    asked = {"type": "json_schema", "json_schema": {"name": "shape", "schema": SHAPE}}
-    (choice,) = create(free, response_format=asked).choices
+    (choice,) = create(free, **SHAPED).choices
     assert choice.finish_reason == "stop"
     made = json.loads(choice.message.content)
     assert made["kind"] in ("sum", "product")
     assert isinstance(made["is_even"], bool)
     assert len(made["digits"]) == 2
-    streamed = create(free, response_format=asked, stream=True)
+    streamed = create(free, stream=True, **SHAPED)
     text = "".join(each.choices[0].delta.content or "" for each in streamed)
     assert text == choice.message.content
     (choice,) = create(free, response_format={"type": "json_object"}, max_tokens=30).choices
     assert choice.message.content.startswith("{")
-
-
-SHAPED = {"type": "json_schema", "json_schema": {"name": "shape", "schema": SHAPE}}
-CALL = '<tool_call>{"name": "%s", "arguments": {"%s": 7}}</tool_call>'
-SAYS = '{"kind":"sum","is_even":true,"digits":[1,3]}'
 
 
 class Wishes(Push):
@@ -319,7 +323,7 @@ class Wishes(Push):
 def test_beside_an_answer_with_a_schema_a_clients_tool_can_be_called() -> None:
     writes = CalcGenerator(model(FAMILY), tools_tokenizer())
     with server(Wishes(CALL % ("weather", "day"), SAYS), writes=writes, batch=1) as serving:
-        given = {"tools": [WEATHER], "response_format": SHAPED}
+        given = {"tools": [WEATHER]} | SHAPED
         (choice,) = create(serving, **given).choices
         assert (choice.finish_reason, choice.message.content) == ("tool_calls", None)
         (call,) = choice.message.tool_calls
@@ -342,7 +346,7 @@ def test_the_servers_calls_are_no_part_of_an_answer_with_a_schema() -> None:
     }.items():
         writes = CalcGenerator(model(FAMILY), tools_tokenizer(), tools=[tool], format=format)
         with server(wishes, writes=writes, batch=1, most_tokens=400) as serving:
-            given = {"tools": [WEATHER], "response_format": SHAPED, "max_tokens": 300}
+            given = {"tools": [WEATHER], "max_tokens": 300} | SHAPED
             (choice,) = create(serving, **given).choices
             assert (choice.finish_reason, choice.message.content) == ("stop", SAYS)
             found = [each["result"] for each in choice.message.calculations]
@@ -363,9 +367,8 @@ def test_every_answer_is_a_call_or_has_the_schema(key: str) -> None:
     """Whatever the model would like; JSON that begins as a call does, too."""
     writes = CalcGenerator(model(FAMILY), tools_tokenizer())
     shape = SHAPE | {"properties": {key: {"enum": ["weather", "sum"]}}, "required": [key]}
-    asked = {"type": "json_schema", "json_schema": {"name": "shape", "schema": shape}}
     ways = set()
-    given = {"tools": [WEATHER], "response_format": asked, "temperature": 1.0}
+    given = {"tools": [WEATHER], "temperature": 1.0} | shaped(shape)
     with server(terse, writes=writes, batch=2) as serving:
         for seed in range(8):
             (choice,) = create(serving, seed=seed, **given).choices
@@ -399,19 +402,13 @@ def test_probabilities_of_tokens(free: Any) -> None:
         for each in (chunk.choices[0].logprobs.content if chunk.choices[0].logprobs else [])
     ]
     assert [each.token for each in streamed] == [each.token for each in content]
-    client = openai.OpenAI(base_url=f"{free.address}/v1", api_key="none")
-    made = client.completions.create(model=NAME, prompt="ab", logprobs=2, max_tokens=4).choices[0]
+    create_text = client(free).completions.create
+    made = create_text(model=NAME, prompt="ab", logprobs=2, max_tokens=4).choices[0]
     assert "".join(made.logprobs.tokens) == made.text
     assert [made.text[at:][:1] for at in made.logprobs.text_offset] == [
         each[:1] for each in made.logprobs.tokens
     ]
     assert all(len(each) == 2 for each in made.logprobs.top_logprobs)
-
-
-def shaped(schema: Any) -> dict[str, Any]:
-    """A wish for an answer with a schema."""
-    wished = {"name": "x", "schema": schema}
-    return {"response_format": {"type": "json_schema", "json_schema": wished}}
 
 
 def strange(**schema: Any) -> dict[str, Any]:
@@ -477,11 +474,11 @@ def test_tools_that_no_marker_can_name_are_refused() -> None:
 
 
 def test_many_with_tools_and_without_at_once(served: Any) -> None:
-    client = openai.AsyncOpenAI(base_url=f"{served.address}/v1", api_key="none", max_retries=0)
+    aclient = client(served, "AsyncOpenAI")
 
     async def one(number: int) -> tuple[bool, str]:
         tools: Any = [WEATHER] if number % 2 else openai.NOT_GIVEN
-        made = await client.chat.completions.create(
+        made = await aclient.chat.completions.create(
             model=NAME, messages=CONVERSATION, max_tokens=150, tools=tools
         )
         return bool(number % 2), made.choices[0].finish_reason
@@ -490,7 +487,7 @@ def test_many_with_tools_and_without_at_once(served: Any) -> None:
         try:
             return await asyncio.gather(*map(one, range(12)))
         finally:
-            await client.close()
+            await aclient.close()
 
     for is_asked, reason in asyncio.run(everybody()):
         assert (reason == "tool_calls") == is_asked

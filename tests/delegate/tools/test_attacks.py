@@ -189,7 +189,7 @@ MODULES = {
         ).decode(),
         "too many locals",
     ),
-    "parentheses": ("(" * 100_000, "a parenthesis is not closed"),
+    "parentheses": ("(" * 100_000, "expected valid module field"),
 }  # fmt: skip
 
 

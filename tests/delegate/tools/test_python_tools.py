@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextvars import copy_context
+from functools import cache
 from pathlib import Path
 from threading import Event, Timer
 from typing import Any
@@ -11,20 +12,20 @@ import pytest
 
 from curta.delegate.given_up import GIVEN_UP
 from curta.delegate.tools import Bounds
-from curta.delegate.tools.python import PythonTool, python_tool, schema_of
+from curta.delegate.tools.python import FunctionTool, python_tool, schema_of
 from curta.delegate.tools.schemas import checked
 from curta.errors import ToolError, UserError
 
 FILE = str(Path(__file__).with_name("statistics_tool.py"))
 
 
-def tool(name: str, bounds: Bounds | None = None) -> PythonTool:
-    """Without a look at the file: the call looks for itself."""
-    return PythonTool(FILE, name, "", {}, bounds or Bounds())
+@cache
+def tool(name: str, bounds: Bounds | None = None) -> FunctionTool:
+    return python_tool(FILE, name, bounds or Bounds())
 
 
 def test_hints_and_docstring_say_what_a_function_takes() -> None:
-    found = python_tool(FILE, "describe")
+    found = tool("describe")
     assert (found.name, found.description) == ("describe", "The middle of some numbers.")
     assert not found.sandboxed
     assert found.parameters == {
@@ -87,7 +88,7 @@ def test_what_goes_wrong_is_short_words(name: str, arguments: Any, words: str) -
 )
 def test_what_cannot_be_a_tool_says_why(name: str, reason: str) -> None:
     with pytest.raises(UserError, match=reason):
-        python_tool(FILE, name)
+        tool(name)
 
 
 def test_schemas_in_each_other() -> None:
@@ -108,11 +109,11 @@ def test_what_may_be_left_out_is_asked_for_as_what_it_is() -> None:
 
 
 def test_a_call_that_nobody_waits_for_ends() -> None:
-    given_up = Event()
+    given_up, slow = Event(), tool("slow", Bounds(seconds=600))
     Timer(1.5, given_up.set).start()
     context = copy_context()
     context.run(GIVEN_UP.set, given_up)
-    answer = context.run(tool("slow", Bounds(seconds=600)).call, {})
+    answer = context.run(slow.call, {})
     assert (answer.text, answer.error) == ("given up", "nobody waits for the call any more")
 
 

@@ -55,7 +55,6 @@ def run(options: Options) -> int:
 
 
 def plain(event: Event, text: str) -> None:
-    """The text and nothing else."""
     print(text, end="", flush=True)
 
 

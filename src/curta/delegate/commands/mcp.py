@@ -65,11 +65,11 @@ def run(options: Options) -> int:
 
 def all_tools(options: Options, strangers: Strangers) -> list[Tool]:
     """Those that curta has, and those that are asked for."""
-    from curta.delegate.tools.python import OwnTool, described
+    from curta.delegate.tools.python import FunctionTool, described
     from curta.delegate.tools.words import tools_of
 
     functions = (strangers.run_c, strangers.run_wasm, strangers.verify)
-    own = [OwnTool(*described(each), each) for each in functions]
+    own = [FunctionTool(*described(each), each) for each in functions]
     further = tools_of(("calc", *options.tool), options.bounds)
     for tool in further:
         if tool.name in {each.name for each in own}:

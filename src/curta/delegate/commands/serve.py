@@ -34,8 +34,8 @@ class Options(Answering):
 
 def run(options: Options) -> int:
     """Listen, load, say where, and answer."""
+    from curta.delegate.serving.api import Server
     from curta.delegate.serving.engine import Engine
-    from curta.delegate.serving.server import Server
 
     name = options.served_name or options.model
     with bound(options.host, options.port) as listener:

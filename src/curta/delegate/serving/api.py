@@ -1,4 +1,4 @@
-"""The endpoints: OpenAI's chat and completions, models, health and metrics.
+"""The server: OpenAI's chat and completions, models, health and metrics.
 
 Beside OpenAI's fields, every answer says what was computed in it:
 
@@ -28,12 +28,13 @@ import asyncio
 import contextlib
 import json
 import logging
-from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+import socket
+from collections.abc import AsyncIterator, Awaitable, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
 
+import uvicorn
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
@@ -42,6 +43,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response, Strea
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from curta.delegate.given_up import gone
 from curta.delegate.interception.bodies import value_of
 from curta.delegate.interception.constraint import grammars
 from curta.delegate.interception.equations import Equations
@@ -54,15 +56,38 @@ from curta.delegate.serving.metrics import Metrics
 from curta.delegate.serving.parameters import ChatWished, Wish, decoded, read
 from curta.delegate.serving.prompts import Prompts
 from curta.delegate.serving.refusals import RefusedError, wrong
-from curta.delegate.serving.shapes import Shape, usage
+from curta.delegate.serving.shapes import Shape
 from curta.delegate.serving.stops import Piece
-from curta.delegate.serving.writing import Finished, Told, Wanted
+from curta.delegate.serving.writing import Told, Wanted
 from curta.errors import UserError
 
 log = logging.getLogger(__name__)
 Made = TypeVar("Made")
 GONE = 499
 """The status under which answers to nobody are counted."""
+FAREWELL = 3
+"""Seconds that clients have to take what is left, at the end."""
+
+
+class Server(uvicorn.Server):
+    """Serves one engine; when it is told to end, it ends the engine's answers first."""
+
+    def __init__(self, engine: Engine, name: str) -> None:
+        self.engine = engine
+        super().__init__(
+            uvicorn.Config(
+                application(engine, name),
+                log_level="warning",
+                access_log=False,
+                lifespan="off",
+                timeout_graceful_shutdown=FAREWELL,
+            )
+        )
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Streams end with an event that says why, and everything is closed."""
+        await asyncio.to_thread(self.engine.stop)
+        await super().shutdown(sockets)
 
 
 def application(engine: Engine, name: str) -> ASGIApp:
@@ -77,7 +102,9 @@ def application(engine: Engine, name: str) -> ASGIApp:
             Route("/health", api.health),
             Route("/metrics", api.metrics),
         ],
-        exception_handlers=dict.fromkeys((RefusedError, HTTPException, Exception), refused),
+        exception_handlers=dict.fromkeys(
+            (RefusedError, ClientDisconnect, HTTPException, Exception), refused
+        ),
     )
     return counted(routes, engine.metrics)
 
@@ -93,10 +120,7 @@ class Api:
     async def answer(self, request: Request, *, chat: bool) -> Response:
         """An assistant's message, or what follows a text."""
         limits = self.engine.limits
-        try:
-            body = await whole_body(request, limits.most_bytes)
-        except ClientDisconnect:
-            return Response(status_code=GONE)
+        body = await whole_body(request, limits.most_bytes)
         asked = read(decoded(body), chat=chat, served=self.name, limits=limits)
         wanted, read_tokens = await run_in_threadpool(self.wanted, asked)
         generator = self.engine.generator
@@ -104,29 +128,23 @@ class Api:
         is_marked = format.at_once and not isinstance(format, Equations)
         opening = generator.protocol.open if is_marked else ""
         answer = Answer(self.engine, wanted, read_tokens, Shape(chat, self.name, opening))
-        events = answer.events(asked.include_usage)
-        made = None
+        events = answer.events(asked.stream_options.include_usage)
         try:
-            made = await unless_gone(
-                request.receive, anext(events) if asked.stream else answer.whole()
-            )
-        finally:
-            if made is None or not asked.stream:
-                answer.leave()
-        if made is None:
-            return Response(status_code=GONE)
-        if asked.stream:
-            return EventStream(answer, made, events, limits.time_limit)
-        return JSONResponse(made)
+            if not asked.stream:
+                return JSONResponse(await unless_gone(request.receive, answer.whole()))
+            first = await unless_gone(request.receive, anext(events))
+        except BaseException:
+            answer.leave()
+            raise
+        return EventStream(answer, first, events, limits.time_limit)
 
     def wanted(self, asked: Wish) -> tuple[list[Wanted], int]:
         """One for each choice of each prompt, and how many tokens the prompts have."""
         made, read_tokens = [], 0
         calling, begins = calls_of(self.engine.generator, asked)
-        format = None if calling is None else calling.format
         beginning = self.prompts.beginning(begins)
         for number, prompt in enumerate(asked.prompts):
-            tokens = (*self.prompts.tokens(prompt, asked.parameter, format), *beginning)
+            tokens = (*self.prompts.tokens(prompt, asked.parameter, calling.format), *beginning)
             read_tokens += len(tokens)
             most = self.prompts.most_tokens(
                 tokens, asked.most_tokens, self.engine.limits.most_tokens, asked.parameter
@@ -136,7 +154,7 @@ class Api:
                 most,
                 asked.temperature,
                 asked.top_p,
-                stops=asked.stops,
+                stops=tuple(asked.stop),
                 calling=calling,
                 scored=asked.scored,
                 begins=begins,
@@ -152,7 +170,6 @@ class Api:
         return JSONResponse({"object": "list", "data": [self.described()]})
 
     async def model(self, request: Request) -> Response:
-        """That one by its name."""
         name = request.path_params["name"]
         if name != self.name:
             raise RefusedError(
@@ -170,30 +187,24 @@ class Api:
         return JSONResponse({"status": "ok" if lives else "stopped"}, 200 if lives else 503)
 
     async def metrics(self, request: Request) -> Response:
-        """For Prometheus."""
         return PlainTextResponse(
             self.engine.metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8"
         )
 
 
-def calls_of(generator: CalcGenerator, asked: Wish) -> tuple[Calling | None, str]:
-    """How an answer calls, if not as all do, and how it has to begin."""
+def calls_of(generator: CalcGenerator, asked: Wish) -> tuple[Calling, str]:
+    """How an answer calls, and how it has to begin."""
     if not isinstance(asked, ChatWished):
         return generator.calling_behind(""), ""
-    tools = asked.client_tools
-    schema = asked.response_format.asked if asked.response_format else None
-    if schema is not None:  # without spaces
-        schema = {"x-guidance": {"whitespace_flexible": False}} | schema
-    shape = None if schema is None else checked_shape(generator, schema, "response_format")
+    tools, shape = asked.client_tools, None
+    if (schema := asked.response_format.asked) is not None:
+        schema = {"x-guidance": {"whitespace_flexible": False}} | schema  # without spaces
+        shape = checked_shape(generator, schema, "response_format")
     if not tools:
-        return None if shape is None else generator.calling_with((), shape=shape), ""
+        return generator.calling if shape is None else generator.calling_with((), shape=shape), ""
     if generator.for_tools is None and type(generator.format) in (Inline, Equations):
-        raise RefusedError(
-            "tools: the model calls the calculator alone, and knows no other calls; "
-            "serve it with --format prompted",
-            parameter="tools",
-            code="tools_not_supported",
-        )
+        why = "the model calls the calculator alone, and knows no other calls"
+        raise wrong("tools", f"{why}; serve it with --format prompted", "tools_not_supported")
     must_call = asked.must_call
     for tool in tools if must_call is not None else ():
         checked_shape(generator, tool.parameters, "tools", f"parameters of {tool.name}: ")
@@ -205,9 +216,7 @@ def calls_of(generator: CalcGenerator, asked: Wish) -> tuple[Calling | None, str
     try:
         openings = {name: calling.format.opening(name) for name in names}
     except UserError as error:  # no marker can have its name
-        raise RefusedError(
-            f"tools: {error}", parameter="tools", code="tools_not_supported"
-        ) from error
+        raise wrong("tools", str(error), "tools_not_supported") from error
     if must_call is None:
         return calling, ""
     possible = [openings[must_call]] if must_call else list(openings.values())
@@ -236,68 +245,57 @@ class Answer:
         self.read_tokens = read_tokens
         self.shape = shape
         self.told: asyncio.Queue[tuple[int, Told]] = asyncio.Queue()
-        self.writings = engine.submit([(each, self.hears(n)) for n, each in enumerate(wanted)])
+        self.said: dict[int, Piece] = {}
+        """What has been told so far, by choice."""
+        self.loop = asyncio.get_running_loop()
+        self.writings = engine.submit(
+            [(each, partial(self.hear, n)) for n, each in enumerate(wanted)]
+        )
 
-    def hears(self, number: int) -> Callable[[Told], None]:
-        """What the engine's thread calls for one choice."""
-        loop = asyncio.get_running_loop()
-
-        def hear(told: Told) -> None:
-            with contextlib.suppress(RuntimeError):  # the loop is closed: nobody listens
-                loop.call_soon_threadsafe(self.told.put_nowait, (number, told))
-
-        return hear
+    def hear(self, number: int, told: Told) -> None:
+        """The engine's thread calls this for a choice."""
+        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody listens
+            self.loop.call_soon_threadsafe(self.told.put_nowait, (number, told))
 
     def leave(self) -> None:
         """Nobody wants the rest, if there is one."""
         self.engine.cancel([each for each in self.writings if each.outcome is None])
 
-    async def pieces(self) -> AsyncIterator[tuple[int, Piece | Finished]]:
-        """Everything there is to tell, up to the end of all choices."""
+    async def pieces(self) -> AsyncIterator[tuple[int, Piece]]:
+        """Everything there is to tell, up to the end of all choices, which `said` has then."""
         left = len(self.writings)
         while left:
             number, told = await self.told.get()
             if isinstance(told, RefusedError):
                 raise told
-            left -= isinstance(told, Finished)
             yield number, told
+            self.said[number] = self.said.get(number, Piece()) + told
+            left -= bool(told.reason)
+
+    @property
+    def usage(self) -> dict[str, int]:
+        written = sum(each.tokens for each in self.said.values())
+        return {
+            "prompt_tokens": self.read_tokens,
+            "completion_tokens": written,
+            "total_tokens": self.read_tokens + written,
+        }
 
     async def whole(self) -> dict[str, Any]:
         """All of it at once."""
-        said = [Piece("") for _ in self.writings]
-        ends: dict[int, Finished] = {}
-        async for number, told in self.pieces():
-            if isinstance(told, Finished):
-                ends[number] = told
-            else:
-                said[number] += told
-        choices = [self.shape.choice(n, piece, ends[n].reason) for n, piece in enumerate(said)]
-        written = sum(each.tokens for each in ends.values())
-        counts = usage(self.read_tokens, written)
-        return self.shape.answer(choices, streamed=False, usage=counts)
+        async for _ in self.pieces():
+            pass
+        choices = [self.shape.choice(*each) for each in sorted(self.said.items())]
+        return self.shape.answer(choices, streamed=False, usage=self.usage)
 
     async def events(self, include_usage: bool) -> AsyncIterator[dict[str, Any]]:
         """As it comes."""
-        shape = self.shape
-        begun: set[int] = set()
         extra = {"usage": None} if include_usage else {}
-        written = 0
-        calls, places = Counter[int](), Counter[int]()
-        async for number, told in self.pieces():
-            if shape.chat and number not in begun:
-                yield shape.chunk(number, {"role": "assistant", "content": ""}) | extra
-            begun.add(number)
-            if isinstance(told, Finished):
-                written += told.tokens
-                yield shape.chunk(number, {} if shape.chat else {"text": ""}, told.reason) | extra
-            else:
-                for event in shape.deltas(number, told, calls[number], places[number]):
-                    yield event | extra
-                calls[number] += len(told.asked)
-                places[number] += len(told.text)
+        async for number, piece in self.pieces():
+            for event in self.shape.deltas(number, piece, self.said.get(number)):
+                yield event | extra
         if include_usage:
-            counts = usage(self.read_tokens, written)
-            yield shape.answer([], streamed=True, usage=counts)
+            yield self.shape.answer([], streamed=True, usage=self.usage)
 
 
 class EventStream(StreamingResponse):
@@ -357,23 +355,19 @@ def counted(app: ASGIApp, metrics: Metrics) -> ASGIApp:
     return answered
 
 
-async def unless_gone(receive: Receive, made: Awaitable[Made]) -> Made | None:
-    """What comes of this, or None if the client goes away before."""
+async def unless_gone(receive: Receive, made: Awaitable[Made]) -> Made:
+    """What comes of this, unless the client goes away before."""
     working = asyncio.ensure_future(made)
     watching = asyncio.ensure_future(gone(receive))
     try:
         await asyncio.wait({working, watching}, return_when=asyncio.FIRST_COMPLETED)
-        return working.result() if working.done() else None
+        if not working.done():
+            raise ClientDisconnect
+        return working.result()
     finally:
         for task in (working, watching):
             task.cancel()
         await asyncio.gather(working, watching, return_exceptions=True)
-
-
-async def gone(receive: Receive) -> None:
-    """Returns when the client has gone away."""
-    while (await receive())["type"] != "http.disconnect":
-        pass
 
 
 async def whole_body(request: Request, most: int) -> bytes:
@@ -391,7 +385,9 @@ async def whole_body(request: Request, most: int) -> bytes:
 
 
 async def refused(request: Request, error: Exception) -> Response:
-    """What the client has to change, or that something of ours went wrong."""
+    """What the client has to change, if it is still there, or that something of ours went wrong."""
+    if isinstance(error, ClientDisconnect):
+        return Response(status_code=GONE)
     headers: Mapping[str, str] | None = None
     if isinstance(error, HTTPException):  # there is no such endpoint, or not with this method
         where, headers = f"{request.method} {request.url.path}", error.headers

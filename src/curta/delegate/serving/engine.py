@@ -14,6 +14,7 @@ and the metrics say so.
 
 from __future__ import annotations
 
+import copy
 import logging
 import threading
 import time
@@ -21,7 +22,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import cast
+from typing import Any, cast
 
 import torch
 
@@ -32,15 +33,15 @@ from curta.delegate.interception.events import CallRejected, CallResult, Event
 from curta.delegate.interception.generator import CalcGenerator
 from curta.delegate.interception.loop import ends
 from curta.delegate.serving import probing
-from curta.delegate.serving.choosing import NewProcessor, choices, own_processors
 from curta.delegate.serving.limits import Limits
 from curta.delegate.serving.metrics import Metrics
-from curta.delegate.serving.refusals import RefusedError, shutting_down, too_late
+from curta.delegate.serving.refusals import RefusedError, shutting_down
 from curta.delegate.serving.writing import Told, Wanted, Writing
 from curta.delegate.tools.calculator import CalculatorTool
 from curta.delegate.tools.tool import Tool
 
 log = logging.getLogger(__name__)
+NewProcessor = Callable[[int], Any]
 PATIENCE = 30.0
 """Seconds to wait for the last step of a model at the end."""
 MOMENT = 0.2
@@ -72,7 +73,8 @@ class Engine:
         self.parked: list[Batch] = []
         """Rows that wait for tools, each by itself."""
         self.batch: Batch | None = None
-        self.running = 0
+        self.placed = set[Writing]()
+        """Those that have one of the places, wherever they are of these."""
         self.is_stopping = False
         self.tools = ThreadPoolExecutor(self.limits.tools_at_once, "curta-tool")
         self.metrics.gauge("running", "Choices that have a row.", lambda: self.running)
@@ -86,9 +88,14 @@ class Engine:
         self.worker = threading.Thread(target=self.work, name="curta-engine", daemon=True)
         self.worker.start()
 
+    @property
+    def running(self) -> int:
+        """How many places are taken."""
+        return len(self.placed)
+
     def submit(self, wanted: Sequence[tuple[Wanted, Callable[[Told], None]]]) -> list[Writing]:
         """Have these written, all of them or none; what comes of each is told to its function."""
-        writings = [self.writing(each, tell) for each, tell in wanted]
+        writings = [Writing(self, each, tell) for each, tell in wanted]
         room = self.places + self.limits.queue
         if len(writings) > room:
             raise RefusedError(
@@ -110,22 +117,7 @@ class Engine:
             self.changed.notify()
         return writings
 
-    def writing(self, wanted: Wanted, tell: Callable[[Told], None]) -> Writing:
-        """A choice that has not begun."""
-        made = Writing(
-            wanted,
-            self.generator.tokenizer,
-            wanted.calling or self.generator.calling,
-            tell,
-            self.count_call,
-            self.count_end,
-            time_limit=self.limits.time_limit,
-        )
-        made.ends = self.ends
-        return made
-
     def count_call(self, event: Event) -> None:
-        """In the metrics."""
         if isinstance(event, CallResult):
             outcome = "exact" if event.exact else "rounded"
         elif isinstance(event, CallRejected):
@@ -137,9 +129,8 @@ class Engine:
     def count_end(self, writing: Writing) -> None:
         """In the metrics; its row is free."""
         self.metrics.choices.labels(finish=writing.outcome).inc()
-        if writing.has_place:
-            with self.changed:
-                self.running -= 1
+        with self.changed:
+            self.placed.discard(writing)
 
     def cancel(self, writings: Sequence[Writing]) -> None:
         """Nobody wants the rest of these; they leave before the next step."""
@@ -180,9 +171,7 @@ class Engine:
     def end_all(self) -> None:
         """There will be no more steps."""
         with self.changed:
-            batches = [*self.starting, *self.parked, *([] if self.batch is None else [self.batch])]
-            left = [*self.queued, *(each for batch in batches for each in writings_of(batch))]
-            for writing in left:
+            for writing in [*self.queued, *self.placed]:
                 writing.fail(shutting_down())
             self.queued.clear()
             self.starting.clear()
@@ -192,20 +181,13 @@ class Engine:
 
     def admit(self) -> None:
         """Give free rows to those who wait; those who need none any more leave."""
-        seconds = self.limits.time_limit
-        late = too_late(f"no row was free within the time limit of {seconds:g} s (--time-limit)")
         with self.changed:
             for writing in self.queued:
-                if writing.given_up.is_set():
-                    writing.check()
-                elif writing.is_late:
-                    writing.fail(late)
+                writing.check()
             waiting = [each for each in self.queued if each.outcome is None]
             free = max(self.places - self.running, 0)
             chosen, self.queued = waiting[:free], waiting[free:]
-            for writing in chosen:
-                writing.has_place = True
-            self.running += len(chosen)
+            self.placed.update(chosen)
         groups = [chosen] if self.appends else [[each] for each in chosen]
         self.starting.extend(
             Batch(self.generator.model, group, appends=self.appends) for group in groups if group
@@ -278,14 +260,12 @@ class Engine:
 
     def choose(self, batch: Batch, scores: torch.Tensor) -> None:
         """Rows that have nothing left to be fed choose by the scores of what is next."""
-        due = batch.due()
-        writings = [writings_of(batch)[n] for n in due]
-        for writing in writings:
-            if writing.processor is None:
-                writing.processor = self.new_processor(len(writing.wanted.prompt))
-        chosen = choices(scores[due], writings) if due else []
-        for writing, choice in zip(writings, chosen, strict=True):
-            self.take(writing, choice)
+        if due := batch.due():
+            scores = scores[due].float()
+            likeliest = scores.argmax(dim=-1).tolist()
+            for n, row, best in zip(due, scores, likeliest, strict=True):
+                writing = writings_of(batch)[n]
+                self.take(writing, writing.choice(row, best))
 
     @contextmanager
     def guarding(self, writings: Sequence[Writing]) -> Iterator[None]:
@@ -334,6 +314,26 @@ def writings_of(batch: Batch) -> list[Writing]:
     return cast(list[Writing], batch.rows)
 
 
+def own_processors(model: Any) -> NewProcessor:
+    """What the model's own generation config does to scores, for a prompt of some length."""
+    config = copy.deepcopy(model.generation_config)
+    config.do_sample = False
+    model._prepare_special_tokens(config, device=model.device)
+
+    def new(prompt_length: int) -> Any:
+        return model._get_logits_processor(
+            generation_config=config,
+            input_ids_seq_length=prompt_length,
+            device=model.device,
+            model_kwargs={},
+        )
+
+    return new
+
+
 def is_quick(tool: Tool | None) -> bool:
     """Whether a call is answered within a moment, whatever it says; no tool, too, is an answer."""
-    return tool is None or (isinstance(tool, CalculatorTool) and tool.is_quick)
+    if not isinstance(tool, CalculatorTool):
+        return tool is None
+    backend = getattr(tool.calculator, "backend", None)
+    return getattr(backend, "name", None) != "machine"  # the transformer computes there

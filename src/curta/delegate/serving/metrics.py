@@ -36,11 +36,9 @@ class Metrics:
         )
 
     def counter(self, name: str, what: str, *labels: str) -> Counter:
-        """What only grows."""
         return Counter(f"curta_{name}", what, labels, registry=self.registry)
 
     def histogram(self, name: str, what: str) -> Histogram:
-        """How long things took."""
         return Histogram(f"curta_{name}_seconds", what, registry=self.registry, buckets=SECONDS)
 
     def gauge(self, name: str, what: str, value: Callable[[], float], **labels: str) -> None:
@@ -49,5 +47,4 @@ class Metrics:
         (made.labels(**labels) if labels else made).set_function(value)
 
     def text(self) -> str:
-        """All of it."""
         return generate_latest(self.registry).decode()

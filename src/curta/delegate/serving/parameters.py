@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Generic, Literal, TypeVar
 
 from pydantic import (
     AfterValidator,
     BaseModel,
+    BeforeValidator,
     ConfigDict,
     Field,
     ValidationError,
@@ -59,6 +60,7 @@ def sayable(text: str) -> str:
     return text
 
 
+What = TypeVar("What")
 Text = Annotated[str, AfterValidator(sayable)]
 Tokens = Annotated[list[int], Field(min_length=1)]
 
@@ -73,7 +75,6 @@ class Checked(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def without_null(cls, given: Any) -> Any:
-        """What is given."""
         if not isinstance(given, dict):
             return given
         return {
@@ -82,15 +83,11 @@ class Checked(BaseModel):
 
 
 class Part(Checked):
-    """A part of a message."""
-
     type: Literal["text"]
     text: Text
 
 
 class Named(Checked):
-    """The name of a function."""
-
     name: str = Field(pattern=r"^[\w-]{1,64}$")
 
 
@@ -100,12 +97,18 @@ class Asked(Named):
     arguments: Text
 
 
-class AskedCall(Checked):
+class OfFunction(Checked, Generic[What]):
+    """Something about a function: a tool in a list, or the one to call."""
+
+    type: Literal["function"]
+    function: What
+
+
+class AskedCall(OfFunction[Asked]):
     """A call that an earlier answer has asked for."""
 
     id: str
     type: Literal["function"] = "function"
-    function: Asked
 
 
 class Message(Checked):
@@ -174,22 +177,7 @@ class Function(Named):
     sandboxed: ClassVar[bool] = False
 
     def call(self, arguments: Mapping[str, Any]) -> Answer:
-        """Not here."""
         return refused(ToolError(f"{self.name} is executed by the client", "not here"))
-
-
-class ClientTool(Checked):
-    """One in a list of tools."""
-
-    type: Literal["function"]
-    function: Function
-
-
-class Chosen(Checked):
-    """The one tool to call."""
-
-    type: Literal["function"]
-    function: Named
 
 
 class JsonSchema(Checked):
@@ -209,7 +197,6 @@ class ResponseFormat(Checked):
 
     @model_validator(mode="after")
     def has_its_schema(self) -> ResponseFormat:
-        """Where there has to be one."""
         if (self.type == "json_schema") != (self.json_schema is not None):
             raise ValueError("type json_schema has a json_schema, and no other has")
         return self
@@ -232,6 +219,11 @@ class StreamOptions(Checked):
 Stop = Annotated[Text, Field(min_length=1)]
 
 
+def listed(given: Any) -> Any:
+    """A list; a text alone is one of it."""
+    return [given] if isinstance(given, str) else given
+
+
 class Wished(Checked):
     """What all requests can have."""
 
@@ -241,25 +233,17 @@ class Wished(Checked):
     seed: int | None = Field(
         None, ge=-(1 << 63), lt=1 << 63, description="a whole number of 64 bits"
     )
-    stop: Stop | Annotated[list[Stop], Field(max_length=MOST_STOPS)] = Field(
-        [], description=f"a text or a list of up to {MOST_STOPS}, none of them empty"
+    stop: Annotated[list[Stop], BeforeValidator(listed)] = Field(
+        [],
+        max_length=MOST_STOPS,
+        description=f"a text or a list of up to {MOST_STOPS}, none of them empty",
     )
     stream: bool = Field(False, description="true or false")
-    stream_options: StreamOptions | None = Field(
-        None, description="an object with include_usage: true or false"
+    stream_options: StreamOptions = Field(
+        StreamOptions(), description="an object with include_usage: true or false"
     )
     temperature: float = Field(0.0, ge=0, le=2, description="a number from 0 to 2")
     top_p: float = Field(1.0, ge=0, le=1, description="a number from 0 to 1")
-
-    @property
-    def stops(self) -> tuple[str, ...]:
-        """What ends the text."""
-        return (self.stop,) if isinstance(self.stop, str) else tuple(self.stop)
-
-    @property
-    def include_usage(self) -> bool:
-        """Whether a stream ends with counts."""
-        return self.stream_options is not None and self.stream_options.include_usage
 
     @property
     def most_tokens(self) -> int | None:
@@ -276,14 +260,15 @@ class ChatWished(Wished):
         description="a list with at least one message, an object with role and content",
     )
     max_completion_tokens: int | None = Field(None, description="a whole number")
-    tools: list[ClientTool] = Field(
+    tools: list[OfFunction[Function]] = Field(
         [], max_length=128, description="functions with names, and schemas of their parameters"
     )
-    tool_choice: Literal["none", "auto", "required"] | Chosen = Field(
+    tool_choice: Literal["none", "auto", "required"] | OfFunction[Named] = Field(
         "auto", description="none, auto, required, or an object with the name of a function"
     )
-    response_format: ResponseFormat | None = Field(
-        None, description="type text, json_object, or json_schema with a json_schema"
+    response_format: ResponseFormat = Field(
+        ResponseFormat(type="text"),
+        description="type text, json_object, or json_schema with a json_schema",
     )
     logprobs: bool = Field(False, description="true or false")
     top_logprobs: int | None = Field(
@@ -292,7 +277,6 @@ class ChatWished(Wished):
 
     @property
     def prompts(self) -> tuple[Prompt | TokenPrompt, ...]:
-        """The conversation."""
         return ([message.as_given() for message in self.messages],)
 
     @property
@@ -313,7 +297,7 @@ class ChatWished(Wished):
     @property
     def must_call(self) -> str | None:
         """A tool that has to be called, by its name; "" for any."""
-        if isinstance(self.tool_choice, Chosen):
+        if not isinstance(self.tool_choice, str):
             return self.tool_choice.function.name
         return "" if self.tool_choice == "required" else None
 
@@ -348,7 +332,7 @@ Wish = ChatWished | CompletionWished
 
 def check(wished: Wish, limits: Limits) -> None:
     """Raise a `RefusedError` for what is right by itself, and not here or together."""
-    if wished.stream_options is not None and not wished.stream:
+    if "stream_options" in wished.model_fields_set and not wished.stream:
         raise wrong("stream_options", "only with stream: true")
     prompts = len(wished.prompts)
     most = max(limits.batch // prompts, 1)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import threading
-from collections.abc import Sequence
 
 from jinja2 import TemplateError
 
@@ -32,27 +31,21 @@ class Prompts:
         with self.lock:
             return self.fragments.encode(text) if text else ()
 
-    def tokens(
-        self, prompt: Prompt | TokenPrompt, parameter: str, format: Format | None = None
-    ) -> TokenPrompt:
+    def tokens(self, prompt: Prompt | TokenPrompt, parameter: str, format: Format) -> TokenPrompt:
         """The same tokens as in `CalcGenerator`; `parameter` is where the prompt came from."""
-        why = "there is nothing in it"
-        made: Sequence[int] = ()
         if isinstance(prompt, tuple):
-            if all(0 <= token < self.vocabulary for token in prompt):
-                made = prompt
-            else:
-                why = f"tokens are numbers below {self.vocabulary}"
-        elif not isinstance(prompt, str) and self.generator.tokenizer.chat_template is None:
-            why = "the model has no chat template: use /v1/completions"
-        else:
-            try:
-                with self.lock:
-                    made = self.generator.encoded(prompt, format)
-            except TemplateError as error:
-                why = f"the model's chat template refuses it: {error}"
+            if not all(0 <= token < self.vocabulary for token in prompt):
+                raise wrong(parameter, f"tokens are numbers below {self.vocabulary}")
+            return prompt
+        if not isinstance(prompt, str) and self.generator.tokenizer.chat_template is None:
+            raise wrong(parameter, "the model has no chat template: use /v1/completions")
+        try:
+            with self.lock:
+                made = self.generator.encoded(prompt, format)
+        except TemplateError as error:
+            raise wrong(parameter, f"the model's chat template refuses it: {error}") from error
         if not made:
-            raise wrong(parameter, why)
+            raise wrong(parameter, "there is nothing in it")
         return tuple(made)
 
     def most_tokens(self, prompt: TokenPrompt, asked: int | None, limit: int, where: str) -> int:

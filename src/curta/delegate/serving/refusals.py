@@ -50,16 +50,11 @@ class RefusedError(UserError):
         return {} if self.wait is None else {"Retry-After": str(self.wait)}
 
 
-def wrong(parameter: str, why: str) -> RefusedError:
+def wrong(parameter: str, why: str, code: str | None = None) -> RefusedError:
     """What a parameter has to be."""
-    return RefusedError(f"{parameter}: {why}", parameter=parameter)
+    return RefusedError(f"{parameter}: {why}", parameter=parameter, code=code)
 
 
 def shutting_down() -> RefusedError:
     """The server ends."""
     return RefusedError("the server is shutting down", status=503, code="shutting_down", wait=5)
-
-
-def too_late(why: str) -> RefusedError:
-    """A request whose time was over before anything was written."""
-    return RefusedError(why, status=503, code="time_limit", wait=5)

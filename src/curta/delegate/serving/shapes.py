@@ -39,11 +39,10 @@ class Shape:
             **more,
         }
 
-    def choice(self, index: int, piece: Piece, reason: str) -> dict[str, Any]:
+    def choice(self, index: int, piece: Piece) -> dict[str, Any]:
         """One choice of it, all of which is one piece."""
         found = [self.calculation(call) for call in piece.calls]
-        logprobs = self.logprobs(piece.scores, 0)
-        made: dict[str, Any] = {"index": index, "finish_reason": reason, "logprobs": logprobs}
+        made = begun(index, piece.reason, self.logprobs(piece.scores, 0))
         if not self.chat:
             return made | {"text": piece.text, "calculations": found}
         message: dict[str, Any] = {"role": "assistant", "content": piece.text, "refusal": None}
@@ -52,16 +51,19 @@ class Shape:
             message["tool_calls"] = [asked_call(each) for each in piece.asked]
         return made | {"message": message | {"calculations": found}}
 
-    def deltas(self, index: int, piece: Piece, calls: int, offset: int) -> Iterator[dict[str, Any]]:
-        """What is new, with the calculations that end in it; behind so many calls and so much text.
+    def deltas(self, index: int, piece: Piece, before: Piece | None) -> Iterator[dict[str, Any]]:
+        """What is new, with the calculations that end in it, behind all that was before.
 
         A call of a client's tool is two events: its name, and its arguments.
         """
+        if self.chat and before is None:
+            yield self.chunk(index, {"role": "assistant", "content": ""})
+        calls, offset = (len(before.asked), len(before.text)) if before else (0, 0)
         found = [self.calculation(call) for call in piece.calls]
         if piece.text or found or piece.scores:
             given: dict[str, Any] = {"content" if self.chat else "text": piece.text}
             given |= {"calculations": found} if found else {}
-            yield self.chunk(index, given, logprobs=self.logprobs(piece.scores, offset))
+            yield self.chunk(index, given, None, self.logprobs(piece.scores, offset))
         for number, each in enumerate(piece.asked, calls):
             whole = asked_call(each)
             arguments = whole["function"].pop("arguments")
@@ -69,6 +71,8 @@ class Shape:
             rest = {"index": number, "function": {"arguments": arguments}}
             for part in (named, rest):
                 yield self.chunk(index, {"tool_calls": [part]})
+        if piece.reason:
+            yield self.chunk(index, {} if self.chat else {"text": ""}, piece.reason)
 
     def logprobs(self, scores: Sequence[Score], offset: int) -> dict[str, Any] | None:
         """Of chosen tokens, if they were asked for; `offset` is where their text begins."""
@@ -97,8 +101,8 @@ class Shape:
         logprobs: dict[str, Any] | None = None,
     ) -> dict[str, Any]:
         """One event of a stream."""
-        made: dict[str, Any] = {"index": index, "finish_reason": reason, "logprobs": logprobs}
-        return self.answer([made | ({"delta": given} if self.chat else given)], streamed=True)
+        choice = begun(index, reason, logprobs) | ({"delta": given} if self.chat else given)
+        return self.answer([choice], streamed=True)
 
     def calculation(self, call: Call) -> dict[str, Any]:
         """A call, in parts."""
@@ -123,6 +127,11 @@ class Shape:
         return made | {"error": brief, "message": str(call.error)}
 
 
+def begun(index: int, reason: str | None, logprobs: dict[str, Any] | None) -> dict[str, Any]:
+    """What choices have, whole or not."""
+    return {"index": index, "finish_reason": reason, "logprobs": logprobs}
+
+
 def asked_call(call: CallWritten) -> dict[str, Any]:
     """A call that the client has to answer."""
     return {
@@ -133,14 +142,4 @@ def asked_call(call: CallWritten) -> dict[str, Any]:
 
 
 def logprob(token: str, value: float) -> dict[str, Any]:
-    """One token of a chat."""
     return {"token": token, "logprob": value, "bytes": list(token.encode())}
-
-
-def usage(prompt: int, written: int) -> dict[str, int]:
-    """Counts of tokens."""
-    return {
-        "prompt_tokens": prompt,
-        "completion_tokens": written,
-        "total_tokens": prompt + written,
-    }

@@ -27,24 +27,24 @@ class Score:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Text to pass on, and the calls that end in it.
+    """Text to pass on, and the calls that end in it. Pieces put together are a piece.
 
     asked:  calls that the client has to answer
     scores: of the tokens that were chosen since the piece before
+    reason: of the last one: `stop` (the model's own end, or a stop string), `length` (tokens or
+            time), or `tool_calls`, which somebody else has to answer
+    tokens: of the last one: how many were written
     """
 
-    text: str
+    text: str = ""
     calls: tuple[Call, ...] = ()
     asked: tuple[CallWritten, ...] = ()
     scores: tuple[Score, ...] = ()
+    reason: str = ""
+    tokens: int = 0
 
     def __add__(self, other: Piece) -> Piece:
-        return Piece(
-            self.text + other.text,
-            self.calls + other.calls,
-            self.asked + other.asked,
-            self.scores + other.scores,
-        )
+        return Piece(*(getattr(self, each) + getattr(other, each) for each in self.__slots__))
 
 
 class Stops:

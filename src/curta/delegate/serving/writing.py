@@ -1,4 +1,4 @@
-"""One choice of one request, from its prompt to its end."""
+"""One choice of one request, from its prompt to its end: which token is next, and what is told."""
 
 from __future__ import annotations
 
@@ -8,7 +8,10 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import torch
 
 from curta.delegate.interception.calls import Outcome
 from curta.delegate.interception.events import (
@@ -19,8 +22,14 @@ from curta.delegate.interception.events import (
     TextDelta,
 )
 from curta.delegate.interception.row import Calling, Row
-from curta.delegate.serving.refusals import RefusedError, too_late
+from curta.delegate.serving.refusals import RefusedError
 from curta.delegate.serving.stops import Piece, Score, Stops
+
+if TYPE_CHECKING:
+    from curta.delegate.serving.engine import Engine
+
+COLDEST = 1e-6
+"""Temperatures up to this one choose the most likely token."""
 
 
 @dataclass(frozen=True)
@@ -47,17 +56,7 @@ class Wanted:
     begun_tokens: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Finished:
-    """The end: `stop` (the model's own, or a stop string), `length` (tokens or time), or
-    `tool_calls`, which somebody else has to answer.
-    """
-
-    reason: str
-    tokens: int
-
-
-Told = Piece | Finished | RefusedError
+Told = Piece | RefusedError
 """What a client hears; an error: there will be no answer, or no more of it."""
 REASONS = {"over": "stop", "asking": "tool_calls", "full": "length", "": "length"}
 """How an answer ends whose row is closed for this reason, or reached a limit."""
@@ -66,32 +65,21 @@ REASONS = {"over": "stop", "asking": "tool_calls", "full": "length", "": "length
 class Writing(Row):
     """A row of a request: what waits for it first is its prompt.
 
-    `watch` hears of everything that happens, `tell` of what is to be passed on, `leave` of the end.
+    The engine hears of everything that happens, `tell` of what is to be passed on.
     """
 
-    def __init__(
-        self,
-        wanted: Wanted,
-        tokenizer: Any,
-        calling: Calling,
-        tell: Callable[[Told], None],
-        watch: Callable[[Event], None],
-        leave: Callable[[Writing], None],
-        *,
-        time_limit: float,
-    ) -> None:
-        super().__init__(tokenizer, calling, self.hear)
+    def __init__(self, engine: Engine, wanted: Wanted, tell: Callable[[Told], None]) -> None:
+        generator = engine.generator
+        super().__init__(generator.tokenizer, wanted.calling or generator.calling, self.hear)
+        self.engine = engine
+        self.ends = engine.ends
         self.wanted = wanted
         self.pass_on = tell
-        self.watch = watch
-        self.leave = leave
-        self.time_limit = time_limit
         self.last_step = time.monotonic()
-        self.deadline = self.last_step + time_limit
+        self.deadline = self.last_step + engine.limits.time_limit
         self.waiting.extend(wanted.prompt)
         self.random = random.Random(wanted.seed)
         self.stops = Stops(wanted.stops)
-        self.processor: Any = None
         self.scores: list[Score] = []
         """Of tokens that were chosen, as far as they are not told."""
         self.hides, self.opening = False, ""
@@ -112,28 +100,60 @@ class Writing(Row):
         """Its calls, while tools work on them."""
         self.given_up = threading.Event()
         """Set from any thread where nobody wants the rest, nor the answers of its tools."""
-        self.has_place = False
-        """Whether it is one of those that are written."""
 
-    @property
-    def is_late(self) -> bool:
-        """Whether its time is over."""
-        return time.monotonic() > self.deadline
+    @cached_property
+    def processor(self) -> Any:
+        """What the model's own rules do to scores."""
+        return self.engine.new_processor(len(self.wanted.prompt))
 
     @property
     def room(self) -> int:
         """How many tokens may still be written."""
         return self.wanted.most_tokens - self.written
 
+    def choice(self, scores: torch.Tensor, likeliest: int) -> int:
+        """Which token is next: the likeliest one, or one drawn with the row's random numbers."""
+        token, is_drawn = likeliest, self.wanted.temperature > COLDEST
+        if is_drawn or self.processor or self.calling.constraint is not None:
+            allowed = scores
+            if self.processor:
+                history = torch.tensor([self.history], device=scores.device)
+                (allowed,) = self.processor(history, scores[None])
+            allowed = self.narrowed(allowed)
+            token = self.drawn(allowed) if is_drawn else int(allowed.argmax())
+        if self.wanted.scored is not None and token not in self.ends:
+            self.scores.append(self.scored(scores, token, self.wanted.scored))
+        return token
+
+    def drawn(self, scores: torch.Tensor) -> int:
+        """A token by its probability; of the likeliest ones that make up `top_p` together."""
+        wanted = self.wanted
+        shares = torch.softmax(scores.double().cpu() / wanted.temperature, dim=-1)
+        ordered, tokens = shares.sort(descending=True, stable=True)
+        sums = ordered.cumsum(dim=-1)
+        kept = int((sums < wanted.top_p).sum()) + 1 if wanted.top_p < 1 else len(sums)
+        kept = min(kept, int((ordered > 0).sum()))
+        at = self.random.random() * float(sums[kept - 1])
+        place = int(torch.searchsorted(sums[:kept], at, right=True))
+        return int(tokens[min(place, kept - 1)])
+
+    def scored(self, scores: torch.Tensor, token: int, others: int) -> Score:
+        """What the model says of a token, and which others it finds likeliest."""
+        logprobs, text = torch.log_softmax(scores, dim=-1), self.said.decode
+        best = logprobs.topk(others)
+        likeliest = zip(best.indices.tolist(), best.values.tolist(), strict=True)
+        told = tuple((text([each]), value) for each, value in likeliest)
+        return Score(text([token]), float(logprobs[token]), told)
+
     def hear(self, event: Event) -> None:
         """Something happened in the row."""
-        self.watch(event)
+        self.engine.count_call(event)
         text = self.shown(event)
         if self.hides and text and isinstance(event, CallRejected):  # nor of the calculator's
             event = TextDelta(text)
         self.pass_piece(self.stops.feed(event, text))
         if isinstance(event, CallWritten) and event.tool in self.calling.asked:
-            self.pass_piece(Piece("", asked=(event,)))
+            self.pass_piece(Piece(asked=(event,)))
 
     def shown(self, event: Event) -> str:
         """What a client sees of it in the text. Calls in the model's own format are no text, nor
@@ -170,13 +190,12 @@ class Writing(Row):
             self.history.extend(tokens)
 
     def end(self, reason: str) -> None:
-        """No more tokens."""
         if not self.stops.found:
             self.finish()
         piece = self.stops.finish()
-        self.pass_piece(piece or (Piece("") if self.scores else None))
+        self.pass_piece(piece or (Piece() if self.scores else None))
         self.close("stop" if self.stops.found else reason)
-        self.pass_on(Finished(str(self.outcome), self.written))
+        self.pass_on(Piece(reason=str(self.outcome), tokens=self.written))
 
     def fail(self, refusal: RefusedError) -> None:
         """No answer, or no more of it."""
@@ -185,10 +204,9 @@ class Writing(Row):
             self.pass_on(refusal)
 
     def close(self, outcome: str) -> None:
-        """It is done."""
         self.outcome, self.done = outcome, True
         self.given_up.set()
-        self.leave(self)
+        self.engine.count_end(self)
 
     def check(self) -> None:
         """End it if nobody wants it, or its time is over: an error if nothing is written."""
@@ -196,9 +214,14 @@ class Writing(Row):
             return
         if self.given_up.is_set():
             self.close("cancelled")
-        elif self.is_late and self.written:
+        elif time.monotonic() <= self.deadline:
+            return
+        elif self.written:
             self.end("length")
-        elif self.is_late:
-            limit = f"the time limit of {self.time_limit:g} s (--time-limit)"
-            why = f"the prompt was still being read at {limit}: nothing is written yet"
-            self.fail(too_late(f"{why}; try again, or with a shorter one"))
+        else:
+            limit = f"the time limit of {self.engine.limits.time_limit:g} s (--time-limit)"
+            why = f"no row was free within {limit}"
+            if self in self.engine.placed:
+                why = f"the prompt was still being read at {limit}: nothing is written yet; "
+                why += "try again, or with a shorter one"
+            self.fail(RefusedError(why, status=503, code="time_limit", wait=5))

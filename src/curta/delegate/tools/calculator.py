@@ -30,12 +30,6 @@ class CalculatorTool:
     parameters: Mapping[str, Any] = field(default_factory=lambda: PARAMETERS)
     sandboxed: bool = True
 
-    @property
-    def is_quick(self) -> bool:
-        """Whether it answers within a moment: not so if the transformer computes."""
-        backend = getattr(self.calculator, "backend", None)
-        return getattr(backend, "name", None) != "machine"
-
     def call(self, arguments: Mapping[str, Any]) -> Answer:
         try:
             return self.evaluate(arguments)
@@ -43,6 +37,5 @@ class CalculatorTool:
             return refused(error)
 
     def evaluate(self, arguments: Any) -> Answer:
-        """The result, or an error."""
         result = self.calculator.evaluate(checked_arguments(PARAMETERS, arguments)["expression"])
         return Answer(result.text, result.value, result.exact)

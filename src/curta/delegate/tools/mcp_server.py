@@ -21,7 +21,7 @@ from mcp.server.context import ServerRequestContext
 from mcp.server.stdio import stdio_server
 
 import curta
-from curta.delegate.given_up import GIVEN_UP, nobody_waits
+from curta.delegate.given_up import GIVEN_UP, gone, nobody_waits
 from curta.delegate.tools.tool import Answer, Tool, refused
 
 INSTRUCTIONS = (
@@ -91,8 +91,7 @@ async def call_of(
         return tool.call(arguments)
 
     async def watch(scope: anyio.CancelScope) -> None:
-        while (await request.receive())["type"] != "http.disconnect":
-            pass
+        await gone(request.receive)
         scope.cancel()
 
     try:

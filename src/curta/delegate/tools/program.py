@@ -77,7 +77,6 @@ class Executed:
 
     @cached_property
     def program(self) -> LoadedProgram:
-        """What the machine executes."""
         return loaded(self.module, self.bounds)
 
 
@@ -230,9 +229,8 @@ def c_tools(source: Source, bounds: Bounds, *, functions: bool = False) -> Found
         description = plain(above[1]) if above else first_comment(source.text)
         return {name: MainTool(name, description, build(source), bounds)}
     usable = [each for each in found.values() if isinstance(each, Function)]
-    if not usable:
-        return {name: each for name, each in found.items() if isinstance(each, ToolError)}
-    module = build(source, "\n".join([wrapper.PRELUDE, *map(wrapper.wrapped, usable)]))
+    wrappers = "\n".join([wrapper.PRELUDE, *map(wrapper.wrapped, usable)])
+    module = build(source, wrappers) if usable else b""
     return {
         name: c_tool(each, module, bounds) if isinstance(each, Function) else each
         for name, each in found.items()

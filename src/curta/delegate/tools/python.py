@@ -15,7 +15,7 @@ import re
 import sys
 import types
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -109,8 +109,8 @@ def plain(value: Any) -> Any:
 
 
 @dataclass(frozen=True)
-class OwnTool:
-    """A function of curta itself, called here and now."""
+class FunctionTool:
+    """A function that is called with checked arguments: of curta itself, or what asks a process."""
 
     name: str
     description: str
@@ -125,32 +125,15 @@ class OwnTool:
             return refused(error)
 
 
-@dataclass(frozen=True)
-class PythonTool:
-    """A function of a user's file."""
+def python_tool(path: str, name: str, bounds: Bounds) -> FunctionTool:
+    """A function in a user's file; a `UserError` says what it lacks."""
+    question = {"path": os.path.abspath(path), "name": name}
+    found = asked(question, Bounds(seconds=60))
 
-    path: str
-    name: str
-    description: str
-    parameters: Mapping[str, Any]
-    bounds: Bounds = field(default_factory=Bounds)
-    sandboxed: bool = False
+    def answer(**arguments: Any) -> Answer:
+        return answered(asked(question | {"arguments": arguments}, bounds), bounds)
 
-    def call(self, arguments: Mapping[str, Any]) -> Answer:
-        try:
-            value = asked(
-                {"path": self.path, "name": self.name, "arguments": arguments}, self.bounds
-            )
-        except CurtaError as error:
-            return refused(error)
-        return answered(value, self.bounds)
-
-
-def python_tool(path: str, name: str, bounds: Bounds | None = None) -> PythonTool:
-    """A function in a file; a `UserError` says what it lacks."""
-    path = os.path.abspath(path)
-    found = asked({"path": path, "name": name}, Bounds(seconds=60))
-    return PythonTool(path, name, found["description"], found["parameters"], bounds or Bounds())
+    return FunctionTool(name, found["description"], found["parameters"], answer, sandboxed=False)
 
 
 # -- the process of a call ---------------------------------------------

@@ -66,16 +66,15 @@ class Parameter:
     length: int = -1
 
     @property
-    def layout(self) -> str:
-        """How `struct` lays one of its numbers out."""
-        return "<" + ("i" if self.type.startswith("enum ") else LAYOUTS[self.type])
+    def letter(self) -> str:
+        """How `struct` lays one of its numbers out, without an order of bytes."""
+        return "i" if self.type.startswith("enum ") else LAYOUTS[self.type]
 
     @property
     def schema(self) -> Schema:
-        """Of the argument."""
         if self.role == "text":
             return {"type": "string"}
-        number = number_schema(self.layout[1])
+        number = number_schema(self.letter)
         if self.role != "array":
             return number
         ends = {} if self.size is None else {"minItems": self.size, "maxItems": self.size}
@@ -97,7 +96,6 @@ class Function:
 
     @property
     def schema(self) -> Schema:
-        """Of its arguments."""
         given = {each.name: each.schema for each in self.parameters if each.given}
         return arguments_schema(given, self.meanings)
 
@@ -163,19 +161,18 @@ def spelt(place: Mapping[str, Any]) -> Mapping[str, Any]:
 def function_of(node: Mapping[str, Any], aliases: Mapping[str, str], printed: str) -> Function:
     """A function out of the tree; or a `ToolError` that says what a tool cannot be like."""
     name, inner = node["name"], node.get("inner", [])
+    taken = [each for each in inner if each["kind"] == "ParmVarDecl"]
     if node.get("variadic"):
         raise unusable(name, "it takes any number of arguments: say which")
     result = desugared({"qualType": node["type"]["qualType"].partition("(")[0]}, aliases)
     if pointed(result)[0] not in ("char", None) or not (pointed(result)[0] or is_number(result)):
         raise unusable(name, f"it returns {result}: return a number, a text (const char *) or void")
-    if any(each.get("name") is None for each in inner if each["kind"] == "ParmVarDecl"):
+    if not all("name" in each for each in taken):
         raise unusable(name, "it has parameters without names: give them names")
     declared = re.search(rf"\b{re.escape(name)}\((.*)\)", printed)
     sizes = dict(re.findall(r"(\w+)\[(?:static )?(\d+)\]", declared[1] if declared else ""))
     parameters = [
-        parameter_of(name, each["name"], desugared(each["type"], aliases), sizes)
-        for each in inner
-        if each["kind"] == "ParmVarDecl"
+        parameter_of(name, each["name"], desugared(each["type"], aliases), sizes) for each in taken
     ]
     description, meanings = described([each for each in inner if each["kind"] == "FullComment"])
     function = Function(name, description, with_lengths(name, parameters), result, meanings)
@@ -233,7 +230,7 @@ def with_lengths(function: str, parameters: list[Parameter]) -> tuple[Parameter,
     for at, parameter in enumerate(parameters):
         if parameter.role == "number" or (parameter.role == "text" and not parameter.given):
             waiting.append(at)
-        elif waiting and parameter.role == "value" and parameter.layout[1] in "bBhHiIqQ":
+        elif waiting and parameter.role == "value" and parameter.letter in "bBhHiIqQ":
             done[at] = replace(parameter, role="length", given=False)
             for each in waiting:
                 role: Role = "text" if done[each].role == "text" else "array"

@@ -133,7 +133,6 @@ def answer_to(question: Mapping[str, Any]) -> Any:
 
 
 def module_of(question: Mapping[str, Any]) -> bytes:
-    """The program's bytes."""
     if "c" in question:
         return build(Source("program.c", question["c"]))
     text = question["wasm"]

@@ -118,7 +118,6 @@ def written(value: Any) -> str:
 
 
 def floats(value: Any) -> Iterator[float]:
-    """Those in a result."""
     if isinstance(value, float):
         yield value
     elif isinstance(value, list | Mapping):

@@ -117,16 +117,10 @@ def c_type(parameter: Parameter) -> str:
 def written(function: Function, arguments: Mapping[str, Any]) -> bytes:
     """Arguments as the wrapper takes them; or a `ToolError`."""
     lengths = lengths_of(function, arguments)
-    parts = []
-    for at, parameter in enumerate(function.parameters):
-        given = arguments.get(parameter.name)
-        if parameter.role == "value":
-            parts.append(packed(parameter, [given]))
-        elif parameter.role == "length":
-            parts.append(packed(parameter, [lengths[at]]))
-        else:
-            parts.append(roomy(parameter, given, lengths))
-    return b"".join(parts)
+    return b"".join(
+        part(each, arguments.get(each.name, lengths.get(at)), lengths)
+        for at, each in enumerate(function.parameters)
+    )
 
 
 def lengths_of(function: Function, arguments: Mapping[str, Any]) -> dict[int, int]:
@@ -141,8 +135,10 @@ def lengths_of(function: Function, arguments: Mapping[str, Any]) -> dict[int, in
     return {p.length: ROOM for p in function.parameters if p.length >= 0} | lengths
 
 
-def roomy(parameter: Parameter, given: Any, lengths: Mapping[int, int]) -> bytes:
-    """What is behind a pointer: bytes of room, bytes that are given, and these."""
+def part(parameter: Parameter, given: Any, lengths: Mapping[int, int]) -> bytes:
+    """A number; or what is behind a pointer: bytes of room, bytes that are given, and these."""
+    if parameter.role in ("value", "length"):
+        return packed(parameter, [given])
     content: bytes
     if parameter.role == "text" and parameter.given:
         if "\0" in given:  # there it would end
@@ -152,14 +148,13 @@ def roomy(parameter: Parameter, given: Any, lengths: Mapping[int, int]) -> bytes
         several = given if parameter.role == "array" else [given]
         content = packed(parameter, several) if parameter.given else b""
     count = lengths.get(parameter.length, parameter.size or 1)
-    size = max(len(content), count * struct.calcsize(parameter.layout), 1)
+    size = max(len(content), count * struct.calcsize(f"<{parameter.letter}"), 1)
     return struct.pack("<II", size, len(content)) + content
 
 
 def packed(parameter: Parameter, numbers: list[Any]) -> bytes:
     try:
-        layout = f"<{len(numbers)}{parameter.layout[1]}"
-        return bytes(struct.pack(layout, *numbers))
+        return struct.pack(f"<{len(numbers)}{parameter.letter}", *numbers)
     except (struct.error, OverflowError):
         words = f"{parameter.name}: too large"
         raise ToolError(f"{words} for a {parameter.type}: {numbers!r:.60}", words) from None
@@ -185,7 +180,7 @@ def results(function: Function, content: bytes, arguments: Mapping[str, Any]) ->
     if pointed(function.result)[0]:
         returned = text(said)
     elif function.result != "void":
-        (returned,) = numbers(said, Parameter("", function.result).layout, 1)
+        (returned,) = numbers(said, Parameter("", function.result).letter, 1)
     if function.result != "void" and not function.returns_length:
         found[RETURNED] = returned
     for parameter in (each for each in function.parameters if each.result):
@@ -196,7 +191,7 @@ def results(function: Function, content: bytes, arguments: Mapping[str, Any]) ->
         count = lengths.get(parameter.length, parameter.size or 1)
         if function.own_room(parameter):
             count = checked_length(function, returned)
-        several = numbers(said, parameter.layout, count)
+        several = numbers(said, parameter.letter, count)
         found[name] = several if parameter.role == "array" else several[0]
     return next(iter(found.values())) if len(found) == 1 else found or None
 
@@ -218,15 +213,15 @@ def result_names(function: Function) -> dict[str, str]:
     return dict(zip(names, short if is_clear else names, strict=True))
 
 
-def numbers(said: BytesIO, layout: str, count: int) -> list[Any]:
+def numbers(said: BytesIO, letter: str, count: int) -> list[Any]:
     """So many, behind what was read."""
-    layout = f"<{count}{layout[1]}"
+    layout = f"<{count}{letter}"
     return list(struct.unpack(layout, said.read(struct.calcsize(layout))))
 
 
 def text(said: BytesIO) -> str | None:
     """The same of a text; None is a null pointer."""
-    (length,) = numbers(said, "<I", 1)
+    (length,) = numbers(said, "I", 1)
     if length == MISSING:
         return None
     try:
