@@ -6,8 +6,8 @@
 
        input            output
        -b/2             -b/2: numbers are hexadecimal, with a sign and a denominator
-       1 3 :add/2       4
-       1 0 :divide/2    undefined
+       1 3 :0/2         4: an operation, by its number in operations.py, and its operands
+       1 0 :3/2         undefined
        ?                inexact: what is no rational; it stays that, whatever is done with it
        !                large: a number too long to be written here
 
@@ -36,25 +36,21 @@ static void add_or_subtract(Rational *a, const Rational *b, int minus) {
     reduce(a);
 }
 
-static void times(Rational *given) {
-    check_bits(bits(&given[0].above) + bits(&given[1].above));
-    if (status != FINE) return;
+static void product(Rational *given) {
     multiply(&given->above, &given->above, &given[1].above);
     multiply(&given->below, &given->below, &given[1].below);
     reduce(given);
 }
 
+static void times(Rational *given) {
+    check_bits(bits(&given[0].above) + bits(&given[1].above));
+    if (status == FINE) product(given);
+}
+
 static void divided(Rational *given) {
-    Number above;
     if (is_zero(given + 1)) return fail(UNDEFINED);
-    copy(&above, &given[1].above);
-    multiply(&given->above, &given->above, &given[1].below);
-    multiply(&given->below, &given->below, &above);
-    if (given->below.negative) {
-        negate(&given->above);
-        negate(&given->below);
-    }
-    reduce(given);
+    invert(given + 1);
+    product(given);
 }
 
 static void divided_by(Rational *a, uint32_t divisor) {
@@ -78,8 +74,7 @@ static void divide_whole(Rational *given, int keep_rest) {
 
 /* A power; the length of the result is known before there is one. */
 static void whole_power(Rational *a, const Number *exponent) {
-    int inverse = exponent->negative;
-    if (is_zero(a) && inverse) return fail(UNDEFINED);
+    if (is_zero(a) && exponent->negative) return fail(UNDEFINED);
     if (exponent->length == 0) return set_rational(a, 1);
     if (is_zero(a)) return;
     int longer = bits(&a->above) > bits(&a->below) ? bits(&a->above) : bits(&a->below);
@@ -91,14 +86,7 @@ static void whole_power(Rational *a, const Number *exponent) {
     if (count > most_exponent || count > (most_bits + 1) / (longer - 1)) return fail(LARGE);
     raise(&a->above, &a->above, count);
     raise(&a->below, &a->below, count);
-    if (inverse) {
-        Number swap;
-        copy(&swap, &a->above);
-        copy(&a->above, &a->below);
-        copy(&a->below, &swap);
-        a->above.negative = a->below.negative;
-        a->below.negative = 0;
-    }
+    if (exponent->negative) invert(a);
 }
 
 static void power(Rational *given) {
@@ -230,23 +218,34 @@ static void round_half_even(Rational *given, int operands) {
 
 /* ---- whole numbers; a product that grows beyond the budget is left at once ---- */
 
-static int grown(const Number *product) {
-    if (!overflown && (uint32_t)bits(product) <= most_bits) return 0;
-    fail(LARGE);
-    return 1;
+/* The product of so many factors, each of which is one more than the last; or how many times the
+   product of 1 to `count` it is. */
+static void rising(Rational *given, Number *factor, uint32_t count, int is_shared) {
+    Number divisor, rest;
+    set(&given->above, 1);
+    for (uint32_t i = 1; i <= count && status == FINE; i++) {
+        add_small(factor, 1);
+        multiply(&given->above, &given->above, factor);
+        if (is_shared) {
+            set(&divisor, i);
+            divide_sizes(&given->above, &rest, &given->above, &divisor);
+        }
+        check(given);
+    }
 }
 
 static void factorial(Rational *given) {
+    Number factor;
     need_natural(given, 1);
     if (status != FINE) return;
     uint32_t count = size(&given->above);
     if (count > most_bits + 2) return fail(LARGE);
-    set(&given->above, 1);
-    for (uint32_t i = 2; i <= count && !grown(&given->above); i++) scale(&given->above, i);
+    set(&factor, 0);
+    rising(given, &factor, count, 0);
 }
 
 static void choose(Rational *given) {
-    Number n, other, rest, factor, divisor;
+    Number n, other, factor;
     need_natural(given, 2);
     if (status != FINE) return;
     copy(&n, &given[0].above);
@@ -260,29 +259,18 @@ static void choose(Rational *given) {
     if (status != FINE) return;
     set(&factor, count);
     combine(&factor, &n, &factor, 1);
-    set(&given->above, 1);
-    for (uint32_t i = 1; i <= count && !grown(&given->above); i++) {
-        add_small(&factor, 1);
-        multiply(&given->above, &given->above, &factor);
-        set(&divisor, i);
-        divide_sizes(&given->above, &rest, &given->above, &divisor);
-    }
+    rising(given, &factor, count, 1);
 }
 
 static void arrange(Rational *given) {
-    Number factor, one;
+    Number factor;
     need_natural(given, 2);
     if (status != FINE) return;
-    if (compare(&given[1].above, &given[0].above) > 0) return set_rational(given, 0);
+    combine(&factor, &given[0].above, &given[1].above, 1);
+    if (factor.negative) return set_rational(given, 0);
     uint32_t count = size(&given[1].above);
     if (count > most_bits + 2) return fail(LARGE);
-    copy(&factor, &given->above);
-    set(&one, 1);
-    set(&given->above, 1);
-    for (uint32_t i = 0; i < count && !grown(&given->above); i++) {
-        multiply(&given->above, &given->above, &factor);
-        combine(&factor, &factor, &one, 1);
-    }
+    rising(given, &factor, count, 0);
 }
 
 static void greatest_common_divisor(Rational *given, int operands) {

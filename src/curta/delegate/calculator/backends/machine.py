@@ -129,22 +129,16 @@ def source() -> str:
 
 
 def table() -> str:
-    """A function for each operation, and their names."""
-    computed = [each for each in TABLE if each.machine]
-    functions = (
-        f"static void of_{each.name}(Rational *given, int operands) {{ (void)operands; "
-        f"{each.machine}; }}\n"
-        for each in computed
-    )
-    rows = ", ".join(f'{{"{each.name}", of_{each.name}}}' for each in computed)
-    row = "struct { const char *name; void (*apply)(Rational *given, int operands); }"
-    return f"{''.join(functions)}static const {row} OPERATIONS[] = {{{rows}}};"
+    """What each operation does, by its number."""
+    cases = "\n".join(f"case {n}: {each.machine}; break;" for n, each in enumerate(TABLE))
+    head = "static void operate(uint32_t number, Rational *given, int operands)"
+    return f"{head} {{\nswitch (number) {{\n{cases}\n}}\n}}"
 
 
 def written(programs: Sequence[Program], budget: Budget) -> str:
     """What the program reads: the budget, then a line for each program."""
     exponent = min(budget.exponent, MOST_BITS + 2)  # those beyond are too large anyway
-    first = f"{budget.bits} {budget.denominator_bits} {exponent}"
+    first = f"{budget.bits:x} {budget.denominator_bits:x} {exponent:x}"
     return "\n".join([first, *(" ".join(words(program)) for program in programs)])
 
 
@@ -166,7 +160,8 @@ def words(program: Program) -> Iterable[str]:
 def step_word(step: Step) -> str:
     """One step."""
     if isinstance(step, Apply):
-        return f":{step.operation.name}/{step.operands}" if step.operation.machine else "?"
+        number = TABLE.index(step.operation)
+        return f":{number:x}/{step.operands:x}" if step.operation.machine else "?"
     above, below = step.numerator, step.denominator
     if max(above.bit_length(), below.bit_length()) > MOST_BITS:
         return "!"
