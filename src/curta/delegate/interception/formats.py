@@ -17,6 +17,7 @@ from typing import Any
 from typing import Protocol as Interface
 
 from curta.delegate.interception.calls import CALCULATE, Call, Outcome
+from curta.delegate.interception.events import CallResult
 from curta.delegate.interception.protocol import Protocol
 from curta.delegate.interception.scanner import Marker, Scanner
 from curta.delegate.tools.tool import Tool
@@ -141,9 +142,9 @@ class Inline:
 
     def behind(self, outcomes: Sequence[Outcome]) -> str:
         return "".join(
-            self.protocol.failure.format(each.brief)
-            if each.answer is None
-            else self.protocol.answered(each.answer.text)
+            self.protocol.answered(each.answer)
+            if isinstance(each, CallResult)
+            else self.protocol.failure.format(each.brief)
             for each in outcomes
         )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -155,9 +155,9 @@ class Row:
         harmless = self.calling.fragments.harmless
         return self.resume(
             [
-                each
-                if each.answer is None
-                else replace(each, answer=replace(each.answer, text=harmless(each.answer.text)))
+                replace(each, answer=harmless(each.answer))
+                if isinstance(each, CallResult)
+                else each
                 for each in outcomes
             ]
         )
@@ -200,12 +200,14 @@ class Row:
         answer, behind, failure = self.encoded(self.calling.format.behind(outcomes))
         if len(fed) + len(behind) > room or not fed + behind:  # or it cannot be said
             self.closed = "full"
-            self.unanswered(outcomes, text + rest)
+            self.tell_outcomes([unanswered(each) for each in outcomes], text + rest)
             return [token]
         if fed and fed != [token]:
             self.said.replace_last(fed)
             rest = ""
-        self.tell_outcomes(outcomes, text + rest + answer, failure)
+        if failure is not None:
+            outcomes = [unanswered(each, failure) for each in outcomes]
+        self.tell_outcomes(outcomes, text + rest + answer)
         self.said.extend(behind)
         self.scanner.answered(answer)
         self.text = ""
@@ -246,31 +248,10 @@ class Row:
             self.tell(CallWritten("" if number else text, call.name, written))
         self.noted += calls
 
-    def unanswered(self, outcomes: list[Outcome], text: str) -> None:
-        """Calls for whose answers there is no room."""
-        self.tell_outcomes([replace(each, answer=None, error=None) for each in outcomes], text)
-
-    def tell_outcomes(
-        self, outcomes: list[Outcome], text: str, failure: TokenError | None = None
-    ) -> None:
+    def tell_outcomes(self, outcomes: Sequence[Outcome], text: str) -> None:
         """What calls came to; the text belongs to the first of them."""
         for number, each in enumerate(outcomes):
-            said, call, answer = "" if number else text, each.call, each.answer
-            if answer is None or failure is not None:
-                error = failure or each.error
-                self.tell(CallRejected(said, call.written, error, each.microseconds, call.name))
-            else:
-                self.tell(
-                    CallResult(
-                        said,
-                        call.written,
-                        answer.value,
-                        answer.text,
-                        answer.exact,
-                        each.microseconds,
-                        call.name,
-                    )
-                )
+            self.tell(replace(each, text="" if number else text))
 
     def finish(self) -> None:
         """No more tokens: tell what was held back."""
@@ -282,6 +263,11 @@ class Row:
         if isinstance(found, Closed):
             found = CallRejected(found.text + found.rest, found.body.strip(" "))
         self.tell(found)
+
+
+def unanswered(outcome: Outcome, why: TokenError | None = None) -> CallRejected:
+    """A call whose answer is not given."""
+    return CallRejected("", outcome.expression, why, outcome.microseconds, outcome.tool)
 
 
 def plain(number: str) -> str:

@@ -15,6 +15,7 @@ from typing import Any
 
 from curta.delegate.interception.bodies import DECODER, Body, Json, NameAndJson, Pairs
 from curta.delegate.interception.calls import Call, Outcome
+from curta.delegate.interception.events import CallResult
 from curta.delegate.interception.formats import Message, templated
 from curta.delegate.interception.pieces import common
 from curta.delegate.interception.scanner import Marker, Scanner
@@ -94,10 +95,10 @@ class Own:
 
     def behind(self, outcomes: Sequence[Outcome]) -> str:
         said = [
-            each.answer.text if each.answer is not None else f"error: {each.brief}"
+            each.answer if isinstance(each, CallResult) else f"error: {each.brief}"
             for each in outcomes
         ]
-        names = [each.call.name or "unknown" for each in outcomes]
+        names = [each.tool or "unknown" for each in outcomes]
         return behind_calls(self.tokenizer, names, said, self.behind_arguments)
 
 
