@@ -14,7 +14,6 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
-from typing import Protocol as Interface
 
 from curta.delegate.interception.calls import CALCULATE, Call, Outcome
 from curta.delegate.interception.events import CallResult
@@ -28,55 +27,13 @@ WHAT = "calc"
 """What the usual marker has where markers of other tools have their names."""
 
 
-class Format(Interface):
-    """One way to call.
-
-    name:    in words, for users
-    longest: characters between the markers; a call that is longer is text
-    at_once: an answer is put behind the call itself; otherwise behind the turn
-    """
-
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def longest(self) -> int: ...
-
-    @property
-    def at_once(self) -> bool: ...
-
-    @property
-    def markers(self) -> tuple[Marker, ...]:
-        """What opens calls."""
-
-    def scanner(self) -> Scanner:
-        """What finds calls in a text that begins."""
-
-    def with_tools(self, tools: Sequence[Tool]) -> Format:
-        """The same with these tools."""
-
-    def prompt(self, tokenizer: Any, messages: Sequence[Message]) -> str:
-        """A conversation as text, in which the model is told of its tools."""
-
-    def opening(self, name: str) -> str:
-        """How a call begins, up to its arguments."""
-
-    def read(self, marker: Marker, body: str) -> list[Call]:
-        """The calls between the markers; none if it is text after all."""
-
-    def grammar(self, marker: Marker, written: str) -> tuple[str, str] | None:
-        """What a call has to be like, in Lark's words, and what of that is written; None if
-        anything may come, and `""` for an expression.
-        """
-
-    def behind(self, outcomes: Sequence[Outcome]) -> str:
-        """What is put behind calls."""
-
-
 @dataclass(frozen=True)
 class Inline:
     """Calls within a line. Of tools other than the calculator, the marker has their name, and the
     arguments stand in their order, as JSON: `<<days_in_month: 2024, 2>> = 29`.
+
+    name:    in words, for users
+    at_once: an answer is put behind the call itself; otherwise behind the turn
     """
 
     protocol: Protocol = field(default_factory=Protocol)
@@ -94,12 +51,15 @@ class Inline:
         return self.protocol.longest
 
     def scanner(self) -> Scanner:
+        """What finds calls in a text that begins."""
         return Scanner(self.markers, self.longest, self.protocol.most_calls)
 
     def with_tools(self, tools: Sequence[Tool]) -> Inline:
+        """The same with these tools."""
         return replace(self, tools=tuple(tools))
 
     def opening(self, name: str) -> str:
+        """How a call begins, up to its arguments."""
         if name == CALCULATE:
             return self.protocol.open
         if WHAT not in self.protocol.open:
@@ -118,6 +78,7 @@ class Inline:
         return next((t for t in self.tools if marker.open == self.opening(t.name)), None)
 
     def read(self, marker: Marker, body: str) -> list[Call]:
+        """The calls between the markers; none if it is text after all."""
         tool, written = self.tool_of(marker), body.strip(" ")
         if tool is None or tool.name == CALCULATE:
             return [Call(CALCULATE, written, {"expression": written})]
@@ -127,6 +88,9 @@ class Inline:
             return [Call(tool.name, written, error=error)]
 
     def grammar(self, marker: Marker, written: str) -> tuple[str, str] | None:
+        """What a call has to be like, in Lark's words, and what of that is written; None if
+        anything may come, and `""` for an expression.
+        """
         tool = self.tool_of(marker)
         if tool is None or tool.name == CALCULATE:
             return "", written
@@ -141,6 +105,7 @@ class Inline:
         return "\n".join([start, *ends, *parts]), written
 
     def behind(self, outcomes: Sequence[Outcome]) -> str:
+        """What is put behind calls."""
         return "".join(
             self.protocol.answered(each.answer)
             if isinstance(each, CallResult)

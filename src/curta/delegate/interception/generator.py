@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import groupby
@@ -26,17 +26,16 @@ from curta.delegate.interception.events import (
     TextDelta,
     written,
 )
-from curta.delegate.interception.formats import Format, Inline, Prompted, Silent
+from curta.delegate.interception.formats import Inline, Message, Prompted, Silent
 from curta.delegate.interception.loop import Loop
 from curta.delegate.interception.pieces import Fragments
 from curta.delegate.interception.protocol import FormatName, Protocol
 from curta.delegate.interception.row import Calling, Row
-from curta.delegate.interception.template import Own, own_format
+from curta.delegate.interception.template import Format, Own, own_format
 from curta.delegate.tools.calculator import CalculatorTool
 from curta.delegate.tools.tool import Tool
 from curta.errors import UserError
 
-Message = Mapping[str, Any]
 Prompt = str | Sequence[Message]
 READING = {
     "cache", "past_key_values", "use_cache", "cache_implementation", "prefill_chunk_size",

@@ -19,9 +19,9 @@ from curta.delegate.interception.events import (
     Event,
     TextDelta,
 )
-from curta.delegate.interception.formats import Format
 from curta.delegate.interception.pieces import Fragments, TokenText
 from curta.delegate.interception.scanner import Closed, Found
+from curta.delegate.interception.template import Format
 from curta.delegate.tools.tool import Tool
 from curta.errors import TokenError
 

@@ -16,7 +16,7 @@ from typing import Any
 from curta.delegate.interception.bodies import DECODER, Body, Json, NameAndJson, Pairs
 from curta.delegate.interception.calls import Call, Outcome
 from curta.delegate.interception.events import CallResult
-from curta.delegate.interception.formats import Message, templated
+from curta.delegate.interception.formats import Inline, Message, templated
 from curta.delegate.interception.pieces import common
 from curta.delegate.interception.scanner import Marker, Scanner
 from curta.delegate.tools.tool import Tool
@@ -100,6 +100,10 @@ class Own:
         ]
         names = [each.tool or "unknown" for each in outcomes]
         return behind_calls(self.tokenizer, names, said, self.behind_arguments)
+
+
+Format = Inline | Own
+"""The ways to call."""
 
 
 def whole(marker: Marker, body: str) -> str:
