@@ -181,9 +181,7 @@ def padding(generation_config: GenerationConfig) -> int:
 def ends(generation_config: GenerationConfig) -> frozenset[int]:
     """The tokens that end an answer; they are no text."""
     given = generation_config.eos_token_id
-    if given is None:
-        return frozenset()
-    return frozenset([given] if isinstance(given, int) else given)
+    return frozenset([given] if isinstance(given, int) else given or ())
 
 
 def check(generation_config: GenerationConfig, synced_gpus: bool) -> None:

@@ -119,7 +119,7 @@ class Row:
         """
         if token in self.ends:
             return self.turned(token, room)
-        whole = self.said.is_waiting
+        whole = self.said.is_waiting  # a token that ends a character cannot be cut
         piece = rest = self.said.push(token)
         if piece and self.stated:
             number, further = self.stated, NUMERAL.sub("", piece, count=1)
@@ -143,7 +143,8 @@ class Row:
                     self.tell(CallRejected(found.text, found.body.strip()))
                     rest = found.rest
                 elif self.calling.format.at_once:
-                    return self.called(calls, token, piece, found, room, whole=whole)
+                    fed = [token] if whole else self.first_part(token, piece, found.rest)
+                    return self.called(calls, token, fed, found, room)
                 else:
                     self.note(calls, found.text)
                     self.text = rest = found.rest
@@ -162,30 +163,25 @@ class Row:
             ]
         )
 
+    def first_part(self, token: int, piece: str, rest: str) -> list[int]:
+        """Tokens of a piece without the `rest`; its own where that cannot be said alone."""
+        with suppress(TokenError):
+            if rest:
+                return list(self.calling.fragments.encode(piece.removesuffix(rest)))
+        return [token]
+
     def called(
-        self,
-        calls: list[Call],
-        token: int,
-        piece: str,
-        found: Closed,
-        room: int,
-        *,
-        whole: bool,
+        self, calls: list[Call], token: int, fed: list[int], found: Closed, room: int
     ) -> list[int]:
-        """A call within a turn. `whole`: its last token ends a character and cannot be cut."""
-        cut: list[int] = []
-        if found.rest and not whole:
-            # Where its first part cannot be said alone, it stays as it is.
-            with suppress(TokenError):
-                cut = list(self.calling.fragments.encode(piece[: len(piece) - len(found.rest)]))
+        """A call within a turn, of whose last token `fed` is what belongs to it."""
         if any(call.name in self.calling.asked for call in calls):
             self.closed = "asking"
             self.note(calls, found.text)
-            if cut:
-                self.said.replace_last(cut)
-            return (cut or [token])[:room]
+            if fed != [token]:
+                self.said.replace_last(fed)
+            return fed[:room]
         self.pending = calls
-        self.resume = partial(self.behind, token, cut or [token], found.text, found.rest, room)
+        self.resume = partial(self.behind, token, fed, found.text, found.rest, room)
         return []
 
     def behind(

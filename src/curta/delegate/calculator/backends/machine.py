@@ -6,7 +6,7 @@ as long as everything is rational; what is not, such as sqrt(2) or pi, is an err
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from functools import cache, cached_property
 from importlib.resources import files
@@ -139,26 +139,17 @@ def written(programs: Sequence[Program], budget: Budget) -> str:
     """What the program reads: the budget, then a line for each program."""
     exponent = min(budget.exponent, MOST_BITS + 2)  # those beyond are too large anyway
     first = f"{budget.bits:x} {budget.denominator_bits:x} {exponent:x}"
-    return "\n".join([first, *(" ".join(words(program)) for program in programs)])
+    texts = (" ".join(map(word, each.steps)) if fits(each) else "!" for each in programs)
+    return "\n".join([first, *texts])
 
 
-def too_long(program: Program) -> TooLongError | None:
-    """The error that a program is for the stack, if it has too many steps."""
-    steps = len(program.steps)
-    if steps <= STACK:
-        return None
-    return TooLongError(f"{steps} numbers and operations: this backend takes {STACK} at most")
+def fits(program: Program) -> bool:
+    """Whether the stack has room for all of its steps."""
+    return len(program.steps) <= STACK
 
 
-def words(program: Program) -> Iterable[str]:
-    """A program in the calculator's language."""
-    if too_long(program):
-        return ["!"]
-    return [step_word(step) for step in program.steps]
-
-
-def step_word(step: Step) -> str:
-    """One step."""
+def word(step: Step) -> str:
+    """A step in the calculator's language."""
     if isinstance(step, Apply):
         number = TABLE.index(step.operation)
         return f":{number:x}/{step.operands:x}" if step.operation.machine else "?"
@@ -170,11 +161,13 @@ def step_word(step: Step) -> str:
 
 def outcome(program: Program, answer: str) -> Outcome:
     """What an answer stands for."""
+    if not fits(program):
+        steps = len(program.steps)
+        return TooLongError(f"{steps} numbers and operations: this backend takes {STACK} at most")
     if answer == "undefined":
         return UndefinedError("the expression has no real value")
     if answer == "large":
-        beyond = TooLargeError("a number on the way to the result is beyond the budget")
-        return too_long(program) or beyond
+        return TooLargeError("a number on the way to the result is beyond the budget")
     if answer == "inexact":
         return CalculatorError("this backend computes with rationals only: take exact for it")
     above, _, below = answer.partition("/")
