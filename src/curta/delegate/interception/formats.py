@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -194,19 +195,14 @@ def arguments_of(tool: Tool, text: str) -> dict[str, Any]:
     """Arguments in their order, or as an object with their names; or a `ToolError`."""
     kinds: Mapping[str, Any] = tool.parameters.get("properties", {})
     names = list(kinds)
-    for written in (text, f"[{text}]"):
-        try:
-            value = json.loads(written)
-        except (ValueError, RecursionError):
-            continue
-        if isinstance(value, dict) and value.keys() <= kinds.keys():
-            return value
-        if written is text:
-            continue
-        if len(value) <= len(names):
-            return dict(zip(names, value, strict=False))
+    with suppress(ValueError, RecursionError):
+        values = json.loads(f"[{text}]")
+        if len(values) == 1 and isinstance(values[0], dict) and values[0].keys() <= kinds.keys():
+            return values[0]
+        if len(values) <= len(names):
+            return dict(zip(names, values, strict=False))
         if len(names) == 1:
-            return {names[0]: value}
+            return {names[0]: values}
     if len(names) == 1 and kinds[names[0]].get("type") == "string":
         return {names[0]: text}
     raise ToolError(f"{tool.name}: {text!r} is not its arguments as JSON", "wrong arguments")

@@ -89,16 +89,16 @@ static void whole_power(Rational *a, const Number *exponent) {
     if (exponent->negative) invert(a);
 }
 
+static void take_roots(Rational *a, const Number *degree) {
+    a->inexact = !take_root(&a->above, degree) || !take_root(&a->below, degree);
+}
+
 static void power(Rational *given) {
     if (!is_whole(given + 1)) {
         if (is_negative(given)) return fail(UNDEFINED);
-        const Number *degree = &given[1].below;
-        if (!take_root(&given->above, degree) || !take_root(&given->below, degree)) {
-            given->inexact = 1;
-            return;
-        }
+        take_roots(given, &given[1].below);
     }
-    whole_power(given, &given[1].above);
+    if (!given->inexact) whole_power(given, &given[1].above);
 }
 
 static void root(Rational *a, uint32_t degree) {
@@ -106,7 +106,7 @@ static void root(Rational *a, uint32_t degree) {
     set(&number, degree);
     int negative = is_negative(a);
     a->above.negative = 0;
-    if (!take_root(&a->above, &number) || !take_root(&a->below, &number)) a->inexact = 1;
+    take_roots(a, &number);
     a->above.negative = negative;
 }
 
@@ -142,31 +142,24 @@ static int exponent_of(const Number *value, const Number *base) {
     return exponent;
 }
 
+/* Without a base it is the natural one, which is exact at 1 only. */
 static void logarithm(Rational *a, const Rational *base) {
-    if (a->above.length == 0 || is_negative(a)) return fail(UNDEFINED);
-    if (is_zero(base) || is_negative(base)) return fail(UNDEFINED);
-    if (is_whole(base) && is_one(&base->above)) return fail(UNDEFINED);
-    int inverse = is_one(&a->above) && !is_whole(a), exponent = -1;
-    int of_one = is_one(&a->above) && is_whole(a);
-    if (is_whole(base) && (inverse || is_whole(a))) {
+    if (is_zero(a) || is_negative(a)) return fail(UNDEFINED);
+    if (base && (is_zero(base) || is_negative(base))) return fail(UNDEFINED);
+    if (base && is_whole(base) && is_one(&base->above)) return fail(UNDEFINED);
+    int inverse = is_one(&a->above), exponent = inverse && is_whole(a) ? 0 : -1;
+    if (base && is_whole(base) && (inverse || is_whole(a))) {
         exponent = exponent_of(inverse ? &a->below : &a->above, &base->above);
     }
     set_rational(a, exponent < 0 ? 0 : exponent);
     if (inverse) negate(&a->above);
-    a->inexact = exponent < 0 && !of_one;
+    a->inexact = exponent < 0;
 }
 
 static void logarithm_to(Rational *given, uint32_t number) {
     Rational base;
     set_rational(&base, number);
     logarithm(given, &base);
-}
-
-static void natural_logarithm(Rational *given) {
-    if (is_zero(given) || is_negative(given)) return fail(UNDEFINED);
-    int exact = is_whole(given) && is_one(&given->above);
-    set_rational(given, 0);
-    given->inexact = !exact;
 }
 
 /* ---- rounding ---- */
@@ -237,40 +230,22 @@ static void rising(Rational *given, Number *factor, uint32_t count, int is_share
 static void factorial(Rational *given) {
     Number factor;
     need_natural(given, 1);
-    if (status != FINE) return;
-    uint32_t count = size(&given->above);
-    if (count > most_bits + 2) return fail(LARGE);
     set(&factor, 0);
-    rising(given, &factor, count, 0);
+    if (status == FINE) rising(given, &factor, size(&given->above), 0);
 }
 
-static void choose(Rational *given) {
-    Number n, other, factor;
+/* How many ways there are to choose so many of them. */
+static void choose(Rational *given, int in_order) {
+    Number rest, *factor = &rest, *count = &given[1].above;
     need_natural(given, 2);
     if (status != FINE) return;
-    copy(&n, &given[0].above);
-    combine(&other, &n, &given[1].above, 1);
-    const Number *fewer = compare(&other, &given[1].above) < 0 ? &other : &given[1].above;
-    if (fewer->negative) return set_rational(given, 0);
-    int length = bits(&n) - 1 - bits(fewer);
-    uint32_t count = size(fewer);
-    check_bits(count);
-    if (status == FINE && length > 0 && count > (most_bits + 1) / length) fail(LARGE);
-    if (status != FINE) return;
-    set(&factor, count);
-    combine(&factor, &n, &factor, 1);
-    rising(given, &factor, count, 1);
-}
-
-static void arrange(Rational *given) {
-    Number factor;
-    need_natural(given, 2);
-    if (status != FINE) return;
-    combine(&factor, &given[0].above, &given[1].above, 1);
-    if (factor.negative) return set_rational(given, 0);
-    uint32_t count = size(&given[1].above);
-    if (count > most_bits + 2) return fail(LARGE);
-    rising(given, &factor, count, 0);
+    combine(factor, &given->above, count, 1);
+    if (factor->negative) return set_rational(given, 0);
+    if (!in_order && compare(factor, count) < 0) {
+        factor = count;
+        count = &rest;
+    }
+    rising(given, factor, size(count), !in_order);
 }
 
 static void greatest_common_divisor(Rational *given, int operands) {

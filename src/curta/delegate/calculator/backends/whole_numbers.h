@@ -72,49 +72,29 @@ static int compare(const Number *a, const Number *b) {
 
 /* ---- sums ---- */
 
-static void add_sizes(Number *sum, const Number *a, const Number *b) {
-    if (a->length < b->length) {
-        const Number *longer = b;
-        b = a;
-        a = longer;
-    }
-    int length = a->length, shorter = b->length;
-    uint32_t carry = 0;
+/* Limbs of a + b, or a - b by a sign of -1; what is left to carry is returned. */
+static int32_t add(uint16_t *sum, const uint16_t *a, int length, const uint16_t *b, int shorter,
+                   int sign) {
+    int32_t carry = 0;
     for (int i = 0; i < length; i++) {
-        carry += (uint32_t)a->limbs[i] + (i < shorter ? b->limbs[i] : 0);
-        sum->limbs[i] = carry & 0xffff;
+        carry += a[i] + (i < shorter ? sign * b[i] : 0);
+        sum[i] = carry & 0xffff;
         carry >>= LIMB_BITS;
     }
-    if (carry > 0 && length < LIMBS) sum->limbs[length++] = carry;
-    else if (carry > 0) overflown = 1;
-    sum->length = length;
-}
-
-/* a - b, where a is not the smaller one. */
-static void subtract_sizes(Number *rest, const Number *a, const Number *b) {
-    int length = a->length, shorter = b->length;
-    int32_t borrow = 0;
-    for (int i = 0; i < length; i++) {
-        int32_t digit = a->limbs[i] - (i < shorter ? b->limbs[i] : 0) - borrow;
-        borrow = digit < 0;
-        rest->limbs[i] = digit & 0xffff;
-    }
-    rest->length = length;
+    return carry;
 }
 
 /* a + b, or a - b. */
 static void combine(Number *sum, const Number *a, const Number *b, int minus) {
     int a_negative = a->negative, b_negative = minus ? !b->negative : b->negative;
-    if (a_negative == b_negative) {
-        add_sizes(sum, a, b);
-        sum->negative = a_negative;
-    } else if (compare_sizes(a, b) >= 0) {
-        subtract_sizes(sum, a, b);
-        sum->negative = a_negative;
-    } else {
-        subtract_sizes(sum, b, a);
-        sum->negative = b_negative;
-    }
+    int is_less = compare_sizes(a, b) < 0, sign = a_negative == b_negative ? 1 : -1;
+    const Number *larger = is_less ? b : a, *smaller = is_less ? a : b;
+    int length = larger->length;
+    int32_t carry = add(sum->limbs, larger->limbs, length, smaller->limbs, smaller->length, sign);
+    if (carry > 0 && length < LIMBS) sum->limbs[length++] = carry;
+    else if (carry > 0) overflown = 1;
+    sum->length = length;
+    sum->negative = is_less ? b_negative : a_negative;
     trim(sum);
 }
 
@@ -194,14 +174,8 @@ static int take_away(uint16_t *part, uint32_t guess, const Number *divisor) {
         part[j] = digit & 0xffff;
         carry >>= LIMB_BITS;
     }
-    if (!borrow) return 0;
-    carry = 0;
-    for (int j = 0; j <= n; j++) {
-        carry += (uint32_t)part[j] + (j < n ? divisor->limbs[j] : 0);
-        part[j] = carry & 0xffff;
-        carry >>= LIMB_BITS;
-    }
-    return 1;
+    if (borrow) add(part, part, n + 1, divisor->limbs, n, 1);
+    return borrow;
 }
 
 /* Quotient and remainder of the sizes, by long division. Both are scaled first, so that the
@@ -251,7 +225,7 @@ static void divide(Number *quotient, Number *rest, const Number *a, const Number
     divide_sizes(quotient, rest, a, &divisor);
     if (down && rest->length > 0) {
         add_small(quotient, 1);
-        subtract_sizes(rest, &divisor, rest);
+        combine(rest, &divisor, rest, 1);
     }
     quotient->negative = down;
     rest->negative = b_negative;
