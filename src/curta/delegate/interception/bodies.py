@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from curta.delegate.interception.calls import Call
+from curta.delegate.tools.schemas import arguments_schema
 from curta.delegate.tools.tool import Tool
 from curta.errors import ToolError
 
@@ -42,21 +43,12 @@ class Json:
 
     def grammar(self, text: str, tools: Sequence[Tool]) -> tuple[str, str] | None:
         kinds = [
-            {
-                "type": "object",
-                "properties": {
-                    self.name: {"const": tool.name},
-                    self.arguments: dict(tool.parameters),
-                },
-                "required": [self.name, self.arguments],
-                "additionalProperties": False,
-            }
+            arguments_schema({self.name: {"const": tool.name}, self.arguments: tool.parameters})
             for tool in tools
         ]
-        one: dict[str, Any] = {"anyOf": kinds}
-        return value_of(
-            {"type": "array", "items": one, "minItems": 1} if self.is_list else one
-        ), text
+        one = {"anyOf": kinds}
+        several = {"type": "array", "items": one, "minItems": 1}
+        return value_of(several if self.is_list else one), text
 
 
 @dataclass(frozen=True)

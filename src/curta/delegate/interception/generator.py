@@ -263,16 +263,14 @@ class CalcGenerator:
             )
         return made
 
-    def inputs(
-        self, prompts: Sequence[Prompt], format: Format | None = None
-    ) -> dict[str, torch.Tensor]:
+    def inputs(self, prompts: Sequence[Prompt]) -> dict[str, torch.Tensor]:
         """Tokens on the model's device, padded on the left."""
         if isinstance(prompts, str):
             raise UserError("one prompt where a list of prompts is wanted: put it in brackets")
         if self.tokenizer.pad_token_id is None:
             self.tokenizer.pad_token = self.tokenizer.eos_token
         device = self.model.device
-        rows = [torch.tensor(self.encoded(each, format), device=device) for each in prompts]
+        rows = [torch.tensor(self.encoded(each), device=device) for each in prompts]
         if not all(map(len, rows)):
             raise UserError("an empty prompt: there is no token to begin with")
         padded = partial(pad_sequence, batch_first=True, padding_side="left")
