@@ -219,7 +219,9 @@ def pairs_of(tokenizer: Any, turn: str) -> Own | None:
     signs = [each.strip() for each in (first, equal, comma, outer, begins, close)]
     if not all(signs) or any("<" not in each for each in signs[2:]):
         return None
-    return Own(tokenizer, Pairs(*signs[:4]), *signs[4:], begins + NAME, closing)
+    first, equal, comma, outer, open_, close = signs
+    body = Pairs(first, equal, comma, outer)
+    return Own(tokenizer, body, open_, close, begins + NAME, closing)
 
 
 def decoded(text: str, at: int) -> tuple[Any, int] | None:
