@@ -242,9 +242,9 @@ class CalcGenerator:
         if may_share and not getattr(self.model, "reads_whole", False):
             cache = read_once(self.model, inputs["input_ids"], inputs["attention_mask"])
             given |= {} if cache is None else {"cache": cache}
-        tokens: torch.Tensor = self.model.generate(
-            **inputs, custom_generate=Loop(lambda number: rows[number]), **given
-        )
+        # `generate` has no streamer for loops of others, and gives it the prompt alone.
+        loop = partial(Loop(lambda number: rows[number]), streamer=given.get("streamer"))
+        tokens: torch.Tensor = self.model.generate(**inputs, custom_generate=loop, **given)
         return tokens
 
     def asked(self, question: str) -> Prompt:
