@@ -14,8 +14,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
+from curta.delegate.calculator.backends import Outcome
 from curta.delegate.calculator.budget import Budget
-from curta.delegate.calculator.exact import Value
 from curta.delegate.calculator.operations import TABLE
 from curta.delegate.calculator.program import Apply, Program, Step
 from curta.delegate.given_up import check_given_up
@@ -43,8 +43,6 @@ TOGETHER = 64
 
 TOKENS_FOR_ALL, TOKENS_FOR_EACH = 1_000_000, 100_000_000
 """What a run may take: the program and its input, and each expression."""
-
-Outcome = Value | CalculatorError
 
 
 class Machine:
