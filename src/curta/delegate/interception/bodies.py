@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -144,12 +145,8 @@ def value_of(kind: Mapping[str, Any], space: str = "SPACE") -> str:
 
 def values_in(text: str) -> Iterator[Any]:
     """The values of JSON that stand in a text, one behind the other; up to what is none."""
-    at = 0
-    while True:
-        while at < len(text) and text[at] in " \t\r\n;,":
-            at += 1
-        try:
-            value, at = DECODER.raw_decode(text, at)
-        except (ValueError, RecursionError):
-            return
-        yield value
+    with suppress(ValueError, RecursionError):
+        while text := text.lstrip(" \t\r\n;,"):
+            value, end = DECODER.raw_decode(text)
+            yield value
+            text = text[end:]

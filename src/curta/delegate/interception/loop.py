@@ -48,6 +48,7 @@ class Loop:
         for number, row in enumerate(rows):
             row.number, row.ends = number, ends(generation_config)
             row.likeliest = not (generation_config.do_sample or logits_processor)
+        filler = getattr(generation_config, "_pad_token_tensor", None)
         outputs = model._prefill(input_ids, generation_config, model_kwargs)
         begun = Batch(
             model,
@@ -55,7 +56,7 @@ class Loop:
             model_kwargs,
             outputs,
             appends=len(rows) == 1 and model.config.model_type not in ONE_BY_ONE,
-            padding=padding(generation_config),
+            padding=0 if filler is None else int(filler),
         )
         is_drawn = bool(generation_config.do_sample)
         table = Table(rows, input_ids, logits_processor, stopping_criteria, streamer, is_drawn)
@@ -170,12 +171,6 @@ def ending(
         if not isinstance(criterion, MaxLengthCriteria | MaxTimeCriteria):
             complete |= found
     return complete.tolist(), stopped.tolist()
-
-
-def padding(generation_config: GenerationConfig) -> int:
-    """What finished rows are filled up with."""
-    given = getattr(generation_config, "_pad_token_tensor", None)
-    return 0 if given is None else int(given)
 
 
 def ends(generation_config: GenerationConfig) -> frozenset[int]:
