@@ -195,18 +195,18 @@ static void round_to_even(Rational *a) {
 
 static void round_half_even(Rational *given, int operands) {
     if (operands == 1) return round_to_even(given);
-    need_whole(given + 1, 1);
+    Rational *unit = given + 1;
+    need_whole(unit, 1);
     if (status != FINE) return;
-    uint32_t places = size(&given[1].above);
+    int tens = is_negative(unit);
+    uint32_t places = size(&unit->above);
     if (places > MOST_DECIMALS) return fail(LARGE);
-    Number unit;
-    set(&unit, 10);
-    raise(&unit, &unit, places);
-    int tens = is_negative(given + 1);
-    multiply(tens ? &given->below : &given->above, tens ? &given->below : &given->above, &unit);
+    set(&unit->above, 10);
+    raise(&unit->above, &unit->above, places);
+    if (tens) invert(unit);
+    product(given);
     round_to_even(given);
-    multiply(tens ? &given->above : &given->below, tens ? &given->above : &given->below, &unit);
-    reduce(given);
+    divided(given);
 }
 
 /* ---- whole numbers; a product that grows beyond the budget is left at once ---- */

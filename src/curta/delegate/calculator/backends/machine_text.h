@@ -41,10 +41,10 @@ static void say_number(const Number *number) {
 }
 
 static void say_answer(const Rational *value) {
-    if (status == UNDEFINED) say_text("undefined");
-    else if (status == LARGE) say_text("large");
-    else if (status == INEXACT || value->inexact) say_text("inexact");
-    else {
+    static const char *const FAILURES[] = {"", "inexact", "undefined", "large"};
+    if (value->inexact) fail(INEXACT);
+    say_text(FAILURES[status]);
+    if (status == FINE) {
         say_number(&value->above);
         if (!is_whole(value)) {
             say('/');
