@@ -19,7 +19,7 @@ from transformers import LogitsProcessorList, PreTrainedTokenizerFast
 from curta.delegate.calculator import Calculator
 from curta.delegate.interception.bodies import value_of
 from curta.delegate.interception.calls import CALCULATE, Call, Outcome, answered
-from curta.delegate.interception.constraint import Constraint
+from curta.delegate.interception.constraint import Constraint, grammars
 from curta.delegate.interception.equations import Equations
 from curta.delegate.interception.events import (
     CallRejected,
@@ -423,6 +423,11 @@ def test_inline_arguments_are_narrowed_by_their_schema(
         for letter in letters:
             (token,) = spoken.encode(letter, add_special_tokens=False)
             assert bool(allowed[token]) == wanted, letter
+
+
+def test_text_may_look_like_the_end_of_a_turn_and_is_narrowed_still() -> None:
+    shape = value_of({"type": "string"}, space="")
+    assert grammars(tokenizer_of_any_text()).allowed(shape, '"<end>', ends=True) is not None
 
 
 @pytest.mark.parametrize("template", ["qwen2_5", MISTRAL, NAMED], ids=lambda name: name[:16])
