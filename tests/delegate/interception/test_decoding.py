@@ -15,6 +15,7 @@ pytest.importorskip("transformers")
 import torch
 from tokenizers.processors import TemplateProcessing
 from transformers import LogitsProcessorList, StoppingCriteriaList, TopKLogitsWarper
+from transformers.generation.streamers import BaseStreamer
 
 from curta.delegate.calculator import Budget, Calculator, Result
 from curta.delegate.interception.beginning import read_once
@@ -438,6 +439,25 @@ def test_the_loop_says_that_it_returns_tokens_alone() -> None:
     made = generator("grouped queries")
     with pytest.raises(UserError, match="return_dict_in_generate"):
         made.generate(["a"], max_new_tokens=1, return_dict_in_generate=True)
+
+
+def test_a_streamer_gets_all_tokens() -> None:
+    class Heard(BaseStreamer):
+        def __init__(self) -> None:
+            self.tokens: list[int] = []
+            self.ended = False
+
+        def put(self, value: torch.Tensor) -> None:
+            self.tokens += value.flatten().tolist()
+
+        def end(self) -> None:
+            self.ended = True
+
+    heard, made = Heard(), generator("grouped queries")
+    (output,) = made.generate(["ab, 12 c"], max_new_tokens=TOKENS, streamer=heard)
+    assert heard.ended
+    assert heard.tokens[: -output.tokens] == made.encoded("ab, 12 c")
+    assert tokenizer().decode(heard.tokens[-output.tokens :]).startswith(output.text)
 
 
 def test_one_expression_is_no_list_of_them() -> None:

@@ -19,9 +19,16 @@ from transformers import LogitsProcessorList, PreTrainedTokenizerFast
 from curta.delegate.calculator import Calculator
 from curta.delegate.interception.bodies import value_of
 from curta.delegate.interception.calls import CALCULATE, Call, Outcome, answered
-from curta.delegate.interception.constraint import Constraint
+from curta.delegate.interception.constraint import Constraint, grammars
 from curta.delegate.interception.equations import Equations
-from curta.delegate.interception.events import CallResult, CallStarted, CallWritten, Event, shown
+from curta.delegate.interception.events import (
+    CallRejected,
+    CallResult,
+    CallStarted,
+    CallWritten,
+    Event,
+    shown,
+)
 from curta.delegate.interception.formats import Inline, Prompted
 from curta.delegate.interception.generator import CalcGenerator, joined
 from curta.delegate.interception.scanner import Marker
@@ -147,7 +154,9 @@ def test_a_template_says_how_its_model_calls(template: str) -> None:
 def test_what_is_put_behind_several_calls(template: str) -> None:
     found = own(template)
     call = Call("ages", "{}", ARGUMENTS)
-    outcomes = [Outcome(call, Answer(str(n), n, True), None, 1.0) for n in (71, 72)]
+    outcomes: list[Outcome] = [
+        CallResult("", call.written, n, str(n), True, 1.0, call.name) for n in (71, 72)
+    ]
     outcomes.append(answered(Call("absent", "{}", {}), {}))
     said = found.behind(outcomes)
     places = [said.find(each) for each in ("71", "72", "no such tool")]
@@ -172,7 +181,9 @@ def test_what_is_no_call_is_an_error_or_text(body: str) -> None:
     for template in FAMILIES:
         found = own(template)
         for call in found.read(found.markers[0], body):
-            assert answered(call, tools).brief
+            outcome = answered(call, tools)
+            assert isinstance(outcome, CallRejected)
+            assert outcome.brief
 
 
 def test_calls_whose_marker_was_forgotten() -> None:
@@ -277,7 +288,8 @@ def test_inline_calls_of_tools(written: str, given: Any) -> None:
     (call,) = format.read(marker, f" {written}")
     assert (call.name, call.arguments) == ("ages", given)
     outcome = answered(call, {"ages": TOOLS[1]})
-    told = " = 43" if given == ARGUMENTS else f" = error: {outcome.brief}"
+    told = f" = error: {outcome.brief}" if isinstance(outcome, CallRejected) else " = 43"
+    assert isinstance(outcome, CallResult) == (given == ARGUMENTS)
     assert format.behind([outcome]) == told
 
 
@@ -411,6 +423,11 @@ def test_inline_arguments_are_narrowed_by_their_schema(
         for letter in letters:
             (token,) = spoken.encode(letter, add_special_tokens=False)
             assert bool(allowed[token]) == wanted, letter
+
+
+def test_text_may_look_like_the_end_of_a_turn_and_is_narrowed_still() -> None:
+    shape = value_of({"type": "string"}, space="")
+    assert grammars(tokenizer_of_any_text()).allowed(shape, '"<end>', ends=True) is not None
 
 
 @pytest.mark.parametrize("template", ["qwen2_5", MISTRAL, NAMED], ids=lambda name: name[:16])

@@ -153,7 +153,7 @@ def test_an_answer_of_the_clients_goes_on(served: Any) -> None:
     ]
     answer = create(served, tools=[WEATHER], messages=asked)
     named = prompts.calling_with([*prompts.tools, Named()])
-    assert answer.usage.prompt_tokens == len(prompts.inputs([before], named.format)["input_ids"][0])
+    assert answer.usage.prompt_tokens == len(prompts.encoded(before, named.format))
 
 
 class Named(Steady):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields
 
 from curta.errors import UserError
 
@@ -19,31 +19,22 @@ class Budget:
     bits:        of a whole number or numerator
     denominator_bits: of a denominator
     printed:     characters of a printed result; longer ones are rounded
+
+    The most that each can be is what Python's own limits leave room for: digits of a number as
+    text, functions in each other.
     """
 
-    characters: int = 256
-    steps: int = 64
-    depth: int = 20
-    exponent: int = 1_024
-    decimal_exponent: int = 308
-    bits: int = 4_096
-    denominator_bits: int = 1_024
-    printed: int = 40
+    characters: int = field(default=256, metadata={"most": 4_000})
+    steps: int = field(default=64, metadata={"most": 4_000})
+    depth: int = field(default=20, metadata={"most": 100})
+    exponent: int = field(default=1_024, metadata={"most": 100_000})
+    decimal_exponent: int = field(default=308, metadata={"most": 4_000})
+    bits: int = field(default=4_096, metadata={"most": 14_000})
+    denominator_bits: int = field(default=1_024, metadata={"most": 14_000})
+    printed: int = field(default=40, metadata={"most": 4_000})
 
     def __post_init__(self) -> None:
-        for name, most in MOST.items():
-            if not 1 <= getattr(self, name) <= most:
-                raise UserError(f"{name} = {getattr(self, name)}: from 1 to {most:,}")
-
-
-MOST = {
-    "characters": 4_000,
-    "steps": 4_000,
-    "depth": 100,
-    "exponent": 100_000,
-    "decimal_exponent": 4_000,
-    "bits": 14_000,
-    "denominator_bits": 14_000,
-    "printed": 4_000,
-}
-"""What Python's own limits leave room for: digits of a number as text, functions in each other."""
+        for bound in fields(self):
+            value, most = getattr(self, bound.name), bound.metadata["most"]
+            if not 1 <= value <= most:
+                raise UserError(f"{bound.name} = {value}: from 1 to {most:,}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from decimal import ROUND_DOWN, Context, Decimal, Inexact
 from typing import NamedTuple
 
 from curta.delegate.calculator.budget import Budget
@@ -18,6 +19,9 @@ LARGE, SMALL = 21, -6
 
 AROUND = 8
 """Characters that an exponent, a point and a sign take at most."""
+
+CUT_OFF = Context(prec=1, rounding=ROUND_DOWN)
+"""What finds the power of ten that is not above a number."""
 
 LEAST = 4096
 """What is nearer to 0 than this power of 1/2 is 0, if nobody can tell it from that."""
@@ -40,10 +44,10 @@ def printed(value: Rational | bool, budget: Budget) -> tuple[str, bool]:
         if len(text) <= most:
             return text, True
         if len(text.strip("-0")) <= most - AROUND:
-            return scientific(value, 0), True
+            return scientific(quotient(value, 1, most)[0]), True
     else:
-        units, rest = divmod(value.numerator * 10**most, value.denominator)
-        if not rest and len(text := plain(units, most)) <= most:
+        number, exact = quotient(*value.as_integer_ratio(), most)
+        if exact and len(text := f"{number:f}") <= most:
             return text, True
     return approximate(*value.as_integer_ratio())
 
@@ -76,30 +80,20 @@ def approximate(above: int, below: int) -> tuple[str, bool]:
     """A fraction rounded to six decimals, or six significant digits where it is small or large;
     and whether it is exactly that.
     """
-    power = power_of_ten(abs(above), below)
+    power = CUT_OFF.divide(Decimal(above), Decimal(below)).adjusted()
     is_plain = SMALL <= power < LARGE
-    places = DIGITS - (min(power + 1, 0) if is_plain else power)
-    above, below = above * 10 ** max(places, 0), below * 10 ** max(-places, 0)
-    units, rest = divmod(2 * above + below, 2 * below)
-    if not rest:
-        units &= -2  # of two that are as near, the even one
-    return (plain if is_plain else scientific)(units, places), units * below == above
+    digits = DIGITS + (max(power + 1, 0) if is_plain else 1)
+    number, exact = quotient(above, below, digits)
+    return f"{number:f}" if is_plain else scientific(number), exact
 
 
-def power_of_ten(above: int, below: int) -> int:
-    """The greatest that is not above a fraction."""
-    power = math.floor((above.bit_length() - below.bit_length() + 1) * math.log10(2))
-    return power - int(above * 10 ** max(-power, 0) < below * 10 ** max(power, 0))
+def quotient(above: int, below: int, digits: int) -> tuple[Decimal, bool]:
+    """A fraction in so many significant digits, and whether it is exactly that."""
+    context = Context(prec=digits)
+    found = context.normalize(context.divide(Decimal(above), Decimal(below)))
+    return found, not context.flags[Inexact]
 
 
-def plain(units: int, places: int) -> str:
-    """So many units of a decimal place."""
-    digits = str(units).zfill(places + 1 + (units < 0))
-    return f"{digits[:-places]}.{digits[-places:]}".rstrip("0").rstrip(".")
-
-
-def scientific(units: int, places: int) -> str:
-    """The same with an exponent."""
-    digits = str(abs(units))
-    power, digits = len(digits) - 1 - places, digits.rstrip("0")
-    return f"{'-' * (units < 0)}{digits[0]}{'.' * (len(digits) > 1)}{digits[1:]}e{power}"
+def scientific(number: Decimal) -> str:
+    """With an exponent."""
+    return f"{number:e}".replace("e+", "e")

@@ -34,13 +34,8 @@ TINY = -4 * BITS[-1]
 """
 
 
-class Working(threading.local):
-    """The library, while this thread makes balls."""
-
-    library: Any = None
-
-
-WORKING = Working()
+WORKING = threading.local()
+"""Has the library, while this thread makes balls."""
 LOCK = threading.Lock()
 """The library has one number of bits for all threads, so they make balls one after the other."""
 
@@ -52,10 +47,9 @@ def decided(compute: Callable[[], T]) -> T:
     except UndecidedError:
         pass
     with LOCK:
-        found = library()
+        WORKING.library = found = library()
         others = found.ctx.prec
         try:
-            WORKING.library = found
             for found.ctx.prec in BITS[:-1]:
                 try:
                     return compute()
@@ -86,9 +80,10 @@ def pi() -> Ball:
 
 def flint() -> Any:
     """The library, where balls are made."""
-    if WORKING.library is None:
+    found = getattr(WORKING, "library", None)
+    if found is None:
         raise UndecidedError("not without balls")
-    return WORKING.library
+    return found
 
 
 def is_last() -> bool:

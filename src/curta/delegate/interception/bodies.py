@@ -9,10 +9,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 from curta.delegate.interception.calls import Call
+from curta.delegate.tools.schemas import arguments_schema
 from curta.delegate.tools.tool import Tool
 from curta.errors import ToolError
 
@@ -42,21 +44,12 @@ class Json:
 
     def grammar(self, text: str, tools: Sequence[Tool]) -> tuple[str, str] | None:
         kinds = [
-            {
-                "type": "object",
-                "properties": {
-                    self.name: {"const": tool.name},
-                    self.arguments: dict(tool.parameters),
-                },
-                "required": [self.name, self.arguments],
-                "additionalProperties": False,
-            }
+            arguments_schema({self.name: {"const": tool.name}, self.arguments: tool.parameters})
             for tool in tools
         ]
-        one: dict[str, Any] = {"anyOf": kinds}
-        return value_of(
-            {"type": "array", "items": one, "minItems": 1} if self.is_list else one
-        ), text
+        one = {"anyOf": kinds}
+        several = {"type": "array", "items": one, "minItems": 1}
+        return value_of(several if self.is_list else one), text
 
 
 @dataclass(frozen=True)
@@ -152,12 +145,8 @@ def value_of(kind: Mapping[str, Any], space: str = "SPACE") -> str:
 
 def values_in(text: str) -> Iterator[Any]:
     """The values of JSON that stand in a text, one behind the other; up to what is none."""
-    at = 0
-    while True:
-        while at < len(text) and text[at] in " \t\r\n;,":
-            at += 1
-        try:
-            value, at = DECODER.raw_decode(text, at)
-        except (ValueError, RecursionError):
-            return
-        yield value
+    with suppress(ValueError, RecursionError):
+        while text := text.lstrip(" \t\r\n;,"):
+            value, end = DECODER.raw_decode(text)
+            yield value
+            text = text[end:]

@@ -9,9 +9,13 @@ from typing import Any
 from typing import Protocol as Interface
 
 from curta.delegate.calculator.calculator import Result
+from curta.delegate.interception.events import CallRejected, CallResult
 from curta.delegate.tools.calculator import CalculatorTool
 from curta.delegate.tools.tool import Answer, Tool
 from curta.errors import CurtaError, ToolError
+
+Outcome = CallResult | CallRejected
+"""What a call comes to; the text is for whoever writes it to say."""
 
 CALCULATE = CalculatorTool.name
 """What the calculator is called among tools."""
@@ -40,31 +44,18 @@ class Call:
     error: ToolError | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What a call comes to: an answer, or an error."""
-
-    call: Call
-    answer: Answer | None
-    error: CurtaError | None
-    microseconds: float
-
-    @property
-    def brief(self) -> str:
-        """What the model is told of an error."""
-        return str(getattr(self.error, "brief", "error"))
-
-
 def answered(call: Call, tools: Mapping[str, Tool]) -> Outcome:
     """Execute a call."""
     begun = time.perf_counter()
-    answer: Answer | None = None
-    error: CurtaError | None = None
+    found: Answer | CurtaError
     try:
-        answer = answer_of(call, tools)
-    except CurtaError as raised:
-        error = raised
-    return Outcome(call, answer, error, (time.perf_counter() - begun) * 1e6)
+        found = answer_of(call, tools)
+    except CurtaError as error:
+        found = error
+    taken = (time.perf_counter() - begun) * 1e6
+    if isinstance(found, CurtaError):
+        return CallRejected("", call.written, found, taken, call.name)
+    return CallResult("", call.written, found.value, found.text, found.exact, taken, tool=call.name)
 
 
 def answer_of(call: Call, tools: Mapping[str, Tool]) -> Answer:

@@ -18,9 +18,9 @@ from torch.nn.functional import pad
 
 from curta.delegate.calculator.budget import Budget
 from curta.delegate.calculator.prefixes import CHARACTERS, State, begin
-from curta.delegate.interception.formats import Format
-from curta.delegate.interception.pieces import INCOMPLETE, Fragments, TokenText
+from curta.delegate.interception.pieces import INCOMPLETE, Fragments
 from curta.delegate.interception.scanner import Marker
+from curta.delegate.interception.template import Format
 
 
 @dataclass(slots=True)
@@ -208,7 +208,7 @@ class Grammars:
         """What has read a text; None if that does not fit."""
         matcher = self.matcher(grammar)
         matcher.reset()
-        if text and not matcher.consume_tokens(self.tokens.tokenize_str(text)):
+        if text and not matcher.consume_tokens(self.tokens.greedy_tokenize(text)):
             self.matcher.cache_clear()  # one that has failed stays so
             return None
         return None if matcher.is_error() else matcher
@@ -235,54 +235,38 @@ def grammars(tokenizer: Any) -> Grammars:
 
 def guided(tokenizer: Any) -> Any:
     """A tokenizer as llguidance has it; by the texts of its tokens where it does not know it."""
-    from llguidance import LLTokenizer, TokenizerWrapper
     from llguidance.hf import from_tokenizer
 
     try:
         return from_tokenizer(tokenizer)
     except (ValueError, AttributeError):
-        return LLTokenizer(TokenizerWrapper(Spelt(tokenizer)))
+        return Spelt(tokenizer).guide
 
 
 class Spelt:
-    """Tokens by their texts, in the words of llguidance."""
+    """Tokens by their texts, in the words of llguidance; it is asked by its own tokenizer."""
 
     def __init__(self, tokenizer: Any) -> None:
-        self.tokenizer = tokenizer
-        special = set(tokenizer.all_special_ids)
+        from llguidance import LLTokenizer, TokenizerWrapper
+
+        self.eos_token_id, self.bos_token_id = tokenizer.eos_token_id, tokenizer.bos_token_id
+        self.special_token_ids = sorted(set(tokenizer.all_special_ids))
         self.tokens = [
             f"\xff[{token}]".encode("latin-1")
-            if token in special or not text or INCOMPLETE in text
+            if token in self.special_token_ids or not text or INCOMPLETE in text
             else text.encode()
             for token, text in enumerate(texts_of(tokenizer))
         ]
-        self.eos_token_id = tokenizer.eos_token_id
-        self.bos_token_id = tokenizer.bos_token_id
-        self.special_token_ids = sorted(special)
-        self.by_bytes = {text: token for token, text in enumerate(self.tokens)}
-        self.longest = max(map(len, self.tokens))
+        self.guide = LLTokenizer(TokenizerWrapper(self))
 
-    def __call__(self, text: bytes) -> list[int]:
-        found, at = [], 0
-        while at < len(text):
-            for length in range(min(self.longest, len(text) - at), 0, -1):
-                token = self.by_bytes.get(text[at : at + length])
-                if token is not None:
-                    found.append(token)
-                    at += length
-                    break
-            else:
-                at += 1
-        return found
+    def __call__(self, text: str) -> list[int]:
+        return self.guide.greedy_tokenize(text)
 
 
 def texts_of(tokenizer: Any) -> Iterator[str]:
     """What each token says in the middle of a text."""
-    said = TokenText(tokenizer)
-    ahead = tokenizer.encode("0", add_special_tokens=False)
-    told = len(said.decode(ahead))
-    for token in range(len(tokenizer)):
-        yield said.decode([*ahead, token])[told:]
+    fragments = Fragments(tokenizer)
+    return (fragments.said([token]) for token in range(len(tokenizer)))
 
 
 @lru_cache(maxsize=4)

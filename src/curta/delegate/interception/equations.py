@@ -19,7 +19,7 @@ from curta.delegate.calculations import (
     unclear,
 )
 from curta.delegate.interception.calls import CALCULATE, Outcome
-from curta.delegate.interception.events import TextDelta
+from curta.delegate.interception.events import CallResult, TextDelta
 from curta.delegate.interception.formats import Inline
 from curta.delegate.interception.scanner import Closed, Found, Marker, Scanner
 from curta.delegate.tools.tool import Tool
@@ -78,7 +78,7 @@ class Equations(Inline):
         raise UserError("--format equations: no call can be asked for; use own")
 
     def behind(self, outcomes: Sequence[Outcome]) -> str:
-        return "".join(f" {each.answer.text}" for each in outcomes if each.answer is not None)
+        return "".join(f" {each.answer}" for each in outcomes if isinstance(each, CallResult))
 
 
 class EquationScanner(Scanner):

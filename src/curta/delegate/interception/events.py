@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any
 
-from curta.delegate.interception.calls import CALCULATE
 from curta.delegate.interception.protocol import Protocol
+from curta.delegate.tools.calculator import CalculatorTool
 from curta.errors import CurtaError
 
 
@@ -54,7 +54,7 @@ class CallResult:
     answer: str
     exact: bool
     microseconds: float
-    tool: str = CALCULATE
+    tool: str = CalculatorTool.name
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,12 @@ class CallRejected:
     expression: str
     error: CurtaError | None = None
     microseconds: float = 0.0
-    tool: str = CALCULATE
+    tool: str = CalculatorTool.name
+
+    @property
+    def brief(self) -> str:
+        """What the model is told of the error."""
+        return str(getattr(self.error, "brief", "error"))
 
 
 Event = TextDelta | CallStarted | CallWritten | CallResult | CallRejected

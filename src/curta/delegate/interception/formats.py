@@ -12,11 +12,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
-from typing import Protocol as Interface
 
 from curta.delegate.interception.calls import CALCULATE, Call, Outcome
+from curta.delegate.interception.events import CallResult
 from curta.delegate.interception.protocol import Protocol
 from curta.delegate.interception.scanner import Marker, Scanner
 from curta.delegate.tools.tool import Tool
@@ -27,55 +28,13 @@ WHAT = "calc"
 """What the usual marker has where markers of other tools have their names."""
 
 
-class Format(Interface):
-    """One way to call.
-
-    name:    in words, for users
-    longest: characters between the markers; a call that is longer is text
-    at_once: an answer is put behind the call itself; otherwise behind the turn
-    """
-
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def longest(self) -> int: ...
-
-    @property
-    def at_once(self) -> bool: ...
-
-    @property
-    def markers(self) -> tuple[Marker, ...]:
-        """What opens calls."""
-
-    def scanner(self) -> Scanner:
-        """What finds calls in a text that begins."""
-
-    def with_tools(self, tools: Sequence[Tool]) -> Format:
-        """The same with these tools."""
-
-    def prompt(self, tokenizer: Any, messages: Sequence[Message]) -> str:
-        """A conversation as text, in which the model is told of its tools."""
-
-    def opening(self, name: str) -> str:
-        """How a call begins, up to its arguments."""
-
-    def read(self, marker: Marker, body: str) -> list[Call]:
-        """The calls between the markers; none if it is text after all."""
-
-    def grammar(self, marker: Marker, written: str) -> tuple[str, str] | None:
-        """What a call has to be like, in Lark's words, and what of that is written; None if
-        anything may come, and `""` for an expression.
-        """
-
-    def behind(self, outcomes: Sequence[Outcome]) -> str:
-        """What is put behind calls."""
-
-
 @dataclass(frozen=True)
 class Inline:
     """Calls within a line. Of tools other than the calculator, the marker has their name, and the
     arguments stand in their order, as JSON: `<<days_in_month: 2024, 2>> = 29`.
+
+    name:    in words, for users
+    at_once: an answer is put behind the call itself; otherwise behind the turn
     """
 
     protocol: Protocol = field(default_factory=Protocol)
@@ -93,12 +52,15 @@ class Inline:
         return self.protocol.longest
 
     def scanner(self) -> Scanner:
+        """What finds calls in a text that begins."""
         return Scanner(self.markers, self.longest, self.protocol.most_calls)
 
     def with_tools(self, tools: Sequence[Tool]) -> Inline:
+        """The same with these tools."""
         return replace(self, tools=tuple(tools))
 
     def opening(self, name: str) -> str:
+        """How a call begins, up to its arguments."""
         if name == CALCULATE:
             return self.protocol.open
         if WHAT not in self.protocol.open:
@@ -117,6 +79,7 @@ class Inline:
         return next((t for t in self.tools if marker.open == self.opening(t.name)), None)
 
     def read(self, marker: Marker, body: str) -> list[Call]:
+        """The calls between the markers; none if it is text after all."""
         tool, written = self.tool_of(marker), body.strip(" ")
         if tool is None or tool.name == CALCULATE:
             return [Call(CALCULATE, written, {"expression": written})]
@@ -126,6 +89,9 @@ class Inline:
             return [Call(tool.name, written, error=error)]
 
     def grammar(self, marker: Marker, written: str) -> tuple[str, str] | None:
+        """What a call has to be like, in Lark's words, and what of that is written; None if
+        anything may come, and `""` for an expression.
+        """
         tool = self.tool_of(marker)
         if tool is None or tool.name == CALCULATE:
             return "", written
@@ -140,10 +106,11 @@ class Inline:
         return "\n".join([start, *ends, *parts]), written
 
     def behind(self, outcomes: Sequence[Outcome]) -> str:
+        """What is put behind calls."""
         return "".join(
-            self.protocol.failure.format(each.brief)
-            if each.answer is None
-            else self.protocol.answered(each.answer.text)
+            self.protocol.answered(each.answer)
+            if isinstance(each, CallResult)
+            else self.protocol.failure.format(each.brief)
             for each in outcomes
         )
 
@@ -228,19 +195,14 @@ def arguments_of(tool: Tool, text: str) -> dict[str, Any]:
     """Arguments in their order, or as an object with their names; or a `ToolError`."""
     kinds: Mapping[str, Any] = tool.parameters.get("properties", {})
     names = list(kinds)
-    for written in (text, f"[{text}]"):
-        try:
-            value = json.loads(written)
-        except (ValueError, RecursionError):
-            continue
-        if isinstance(value, dict) and value.keys() <= kinds.keys():
-            return value
-        if written is text:
-            continue
-        if len(value) <= len(names):
-            return dict(zip(names, value, strict=False))
+    with suppress(ValueError, RecursionError):
+        values = json.loads(f"[{text}]")
+        if len(values) == 1 and isinstance(values[0], dict) and values[0].keys() <= kinds.keys():
+            return values[0]
+        if len(values) <= len(names):
+            return dict(zip(names, values, strict=False))
         if len(names) == 1:
-            return {names[0]: value}
+            return {names[0]: values}
     if len(names) == 1 and kinds[names[0]].get("type") == "string":
         return {names[0]: text}
     raise ToolError(f"{tool.name}: {text!r} is not its arguments as JSON", "wrong arguments")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import groupby
@@ -26,17 +26,16 @@ from curta.delegate.interception.events import (
     TextDelta,
     written,
 )
-from curta.delegate.interception.formats import Format, Inline, Prompted, Silent
+from curta.delegate.interception.formats import Inline, Message, Prompted, Silent
 from curta.delegate.interception.loop import Loop
 from curta.delegate.interception.pieces import Fragments
 from curta.delegate.interception.protocol import FormatName, Protocol
 from curta.delegate.interception.row import Calling, Row
-from curta.delegate.interception.template import Own, own_format
+from curta.delegate.interception.template import Format, Own, own_format
 from curta.delegate.tools.calculator import CalculatorTool
 from curta.delegate.tools.tool import Tool
 from curta.errors import UserError
 
-Message = Mapping[str, Any]
 Prompt = str | Sequence[Message]
 READING = {
     "cache", "past_key_values", "use_cache", "cache_implementation", "prefill_chunk_size",
@@ -243,9 +242,9 @@ class CalcGenerator:
         if may_share and not getattr(self.model, "reads_whole", False):
             cache = read_once(self.model, inputs["input_ids"], inputs["attention_mask"])
             given |= {} if cache is None else {"cache": cache}
-        tokens: torch.Tensor = self.model.generate(
-            **inputs, custom_generate=Loop(lambda number: rows[number]), **given
-        )
+        # `generate` has no streamer for loops of others, and gives it the prompt alone.
+        loop = partial(Loop(lambda number: rows[number]), streamer=given.get("streamer"))
+        tokens: torch.Tensor = self.model.generate(**inputs, custom_generate=loop, **given)
         return tokens
 
     def asked(self, question: str) -> Prompt:
@@ -264,16 +263,14 @@ class CalcGenerator:
             )
         return made
 
-    def inputs(
-        self, prompts: Sequence[Prompt], format: Format | None = None
-    ) -> dict[str, torch.Tensor]:
+    def inputs(self, prompts: Sequence[Prompt]) -> dict[str, torch.Tensor]:
         """Tokens on the model's device, padded on the left."""
         if isinstance(prompts, str):
             raise UserError("one prompt where a list of prompts is wanted: put it in brackets")
         if self.tokenizer.pad_token_id is None:
             self.tokenizer.pad_token = self.tokenizer.eos_token
         device = self.model.device
-        rows = [torch.tensor(self.encoded(each, format), device=device) for each in prompts]
+        rows = [torch.tensor(self.encoded(each), device=device) for each in prompts]
         if not all(map(len, rows)):
             raise UserError("an empty prompt: there is no token to begin with")
         padded = partial(pad_sequence, batch_first=True, padding_side="left")

@@ -48,6 +48,7 @@ class Loop:
         for number, row in enumerate(rows):
             row.number, row.ends = number, ends(generation_config)
             row.likeliest = not (generation_config.do_sample or logits_processor)
+        filler = getattr(generation_config, "_pad_token_tensor", None)
         outputs = model._prefill(input_ids, generation_config, model_kwargs)
         begun = Batch(
             model,
@@ -55,7 +56,7 @@ class Loop:
             model_kwargs,
             outputs,
             appends=len(rows) == 1 and model.config.model_type not in ONE_BY_ONE,
-            padding=padding(generation_config),
+            padding=0 if filler is None else int(filler),
         )
         is_drawn = bool(generation_config.do_sample)
         table = Table(rows, input_ids, logits_processor, stopping_criteria, streamer, is_drawn)
@@ -172,18 +173,10 @@ def ending(
     return complete.tolist(), stopped.tolist()
 
 
-def padding(generation_config: GenerationConfig) -> int:
-    """What finished rows are filled up with."""
-    given = getattr(generation_config, "_pad_token_tensor", None)
-    return 0 if given is None else int(given)
-
-
 def ends(generation_config: GenerationConfig) -> frozenset[int]:
     """The tokens that end an answer; they are no text."""
     given = generation_config.eos_token_id
-    if given is None:
-        return frozenset()
-    return frozenset([given] if isinstance(given, int) else given)
+    return frozenset([given] if isinstance(given, int) else given or ())
 
 
 def check(generation_config: GenerationConfig, synced_gpus: bool) -> None:

@@ -99,16 +99,21 @@ class Fragments:
         for anchor in ANCHORS:
             ahead = self.tokenizer.encode(anchor, add_special_tokens=False) if anchor else []
             tokens = self.tokenizer.encode(anchor + text, add_special_tokens=False)
-            if tokens[: len(ahead)] == ahead and self.says(tokens[len(ahead) :], text):
-                return tuple(tokens[len(ahead) :])
+            made = tokens[len(ahead) :]
+            if made and tokens[: len(ahead)] == ahead and self.said(made) == text:
+                return tuple(made)
         raise TokenError(f"the tokenizer has no tokens that say exactly {text!r}")
 
-    def says(self, tokens: list[int], text: str) -> bool:
-        """Whether the tokens say the text behind others."""
-        ahead = self.tokenizer.encode("0", add_special_tokens=False)
-        said = TokenText(self.tokenizer)
-        told = said.decode(ahead)
-        return said.decode(ahead + tokens)[len(told) :] == text and bool(tokens)
+    @cached_property
+    def ahead(self) -> tuple[list[int], int]:
+        """Tokens for others to stand behind, and how many characters these are."""
+        tokens = self.tokenizer.encode("0", add_special_tokens=False)
+        return tokens, len(TokenText(self.tokenizer).decode(tokens))
+
+    def said(self, tokens: list[int]) -> str:
+        """What tokens say in the middle of a text."""
+        ahead, told = self.ahead
+        return TokenText(self.tokenizer).decode([*ahead, *tokens])[told:]
 
 
 def common(*rows: Sequence[Any]) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -19,9 +19,9 @@ from curta.delegate.interception.events import (
     Event,
     TextDelta,
 )
-from curta.delegate.interception.formats import Format
 from curta.delegate.interception.pieces import Fragments, TokenText
 from curta.delegate.interception.scanner import Closed, Found
+from curta.delegate.interception.template import Format
 from curta.delegate.tools.tool import Tool
 from curta.errors import TokenError
 
@@ -119,7 +119,7 @@ class Row:
         """
         if token in self.ends:
             return self.turned(token, room)
-        whole = self.said.is_waiting
+        whole = self.said.is_waiting  # a token that ends a character cannot be cut
         piece = rest = self.said.push(token)
         if piece and self.stated:
             number, further = self.stated, NUMERAL.sub("", piece, count=1)
@@ -143,7 +143,8 @@ class Row:
                     self.tell(CallRejected(found.text, found.body.strip()))
                     rest = found.rest
                 elif self.calling.format.at_once:
-                    return self.called(calls, token, piece, found, room, whole=whole)
+                    fed = [token] if whole else self.first_part(token, piece, found.rest)
+                    return self.called(calls, token, fed, found, room)
                 else:
                     self.note(calls, found.text)
                     self.text = rest = found.rest
@@ -155,37 +156,32 @@ class Row:
         harmless = self.calling.fragments.harmless
         return self.resume(
             [
-                each
-                if each.answer is None
-                else replace(each, answer=replace(each.answer, text=harmless(each.answer.text)))
+                replace(each, answer=harmless(each.answer))
+                if isinstance(each, CallResult)
+                else each
                 for each in outcomes
             ]
         )
 
+    def first_part(self, token: int, piece: str, rest: str) -> list[int]:
+        """Tokens of a piece without the `rest`; its own where that cannot be said alone."""
+        with suppress(TokenError):
+            if rest:
+                return list(self.calling.fragments.encode(piece.removesuffix(rest)))
+        return [token]
+
     def called(
-        self,
-        calls: list[Call],
-        token: int,
-        piece: str,
-        found: Closed,
-        room: int,
-        *,
-        whole: bool,
+        self, calls: list[Call], token: int, fed: list[int], found: Closed, room: int
     ) -> list[int]:
-        """A call within a turn. `whole`: its last token ends a character and cannot be cut."""
-        cut: list[int] = []
-        if found.rest and not whole:
-            # Where its first part cannot be said alone, it stays as it is.
-            with suppress(TokenError):
-                cut = list(self.calling.fragments.encode(piece[: len(piece) - len(found.rest)]))
+        """A call within a turn, of whose last token `fed` is what belongs to it."""
         if any(call.name in self.calling.asked for call in calls):
             self.closed = "asking"
             self.note(calls, found.text)
-            if cut:
-                self.said.replace_last(cut)
-            return (cut or [token])[:room]
+            if fed != [token]:
+                self.said.replace_last(fed)
+            return fed[:room]
         self.pending = calls
-        self.resume = partial(self.behind, token, cut or [token], found.text, found.rest, room)
+        self.resume = partial(self.behind, token, fed, found.text, found.rest, room)
         return []
 
     def behind(
@@ -200,12 +196,14 @@ class Row:
         answer, behind, failure = self.encoded(self.calling.format.behind(outcomes))
         if len(fed) + len(behind) > room or not fed + behind:  # or it cannot be said
             self.closed = "full"
-            self.unanswered(outcomes, text + rest)
+            self.tell_outcomes([unanswered(each) for each in outcomes], text + rest)
             return [token]
         if fed and fed != [token]:
             self.said.replace_last(fed)
             rest = ""
-        self.tell_outcomes(outcomes, text + rest + answer, failure)
+        if failure is not None:
+            outcomes = [unanswered(each, failure) for each in outcomes]
+        self.tell_outcomes(outcomes, text + rest + answer)
         self.said.extend(behind)
         self.scanner.answered(answer)
         self.text = ""
@@ -246,31 +244,10 @@ class Row:
             self.tell(CallWritten("" if number else text, call.name, written))
         self.noted += calls
 
-    def unanswered(self, outcomes: list[Outcome], text: str) -> None:
-        """Calls for whose answers there is no room."""
-        self.tell_outcomes([replace(each, answer=None, error=None) for each in outcomes], text)
-
-    def tell_outcomes(
-        self, outcomes: list[Outcome], text: str, failure: TokenError | None = None
-    ) -> None:
+    def tell_outcomes(self, outcomes: Sequence[Outcome], text: str) -> None:
         """What calls came to; the text belongs to the first of them."""
         for number, each in enumerate(outcomes):
-            said, call, answer = "" if number else text, each.call, each.answer
-            if answer is None or failure is not None:
-                error = failure or each.error
-                self.tell(CallRejected(said, call.written, error, each.microseconds, call.name))
-            else:
-                self.tell(
-                    CallResult(
-                        said,
-                        call.written,
-                        answer.value,
-                        answer.text,
-                        answer.exact,
-                        each.microseconds,
-                        call.name,
-                    )
-                )
+            self.tell(replace(each, text="" if number else text))
 
     def finish(self) -> None:
         """No more tokens: tell what was held back."""
@@ -282,6 +259,11 @@ class Row:
         if isinstance(found, Closed):
             found = CallRejected(found.text + found.rest, found.body.strip(" "))
         self.tell(found)
+
+
+def unanswered(outcome: Outcome, why: TokenError | None = None) -> CallRejected:
+    """A call whose answer is not given."""
+    return CallRejected("", outcome.expression, why, outcome.microseconds, outcome.tool)
 
 
 def plain(number: str) -> str:

@@ -9,13 +9,15 @@ itself: what it has behind a call that tools have answered is what the model is 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from curta.delegate.interception.bodies import DECODER, Body, Json, NameAndJson, Pairs
 from curta.delegate.interception.calls import Call, Outcome
-from curta.delegate.interception.formats import Message, templated
+from curta.delegate.interception.events import CallResult
+from curta.delegate.interception.formats import Inline, Message, templated
 from curta.delegate.interception.pieces import common
 from curta.delegate.interception.scanner import Marker, Scanner
 from curta.delegate.tools.tool import Tool
@@ -94,11 +96,15 @@ class Own:
 
     def behind(self, outcomes: Sequence[Outcome]) -> str:
         said = [
-            each.answer.text if each.answer is not None else f"error: {each.brief}"
+            each.answer if isinstance(each, CallResult) else f"error: {each.brief}"
             for each in outcomes
         ]
-        names = [each.call.name or "unknown" for each in outcomes]
+        names = [each.tool or "unknown" for each in outcomes]
         return behind_calls(self.tokenizer, names, said, self.behind_arguments)
+
+
+Format = Inline | Own
+"""The ways to call."""
 
 
 def whole(marker: Marker, body: str) -> str:
@@ -182,7 +188,7 @@ def read_turn(tokenizer: Any, turn: str, ending: str) -> Own | None:
     arguments = turn.rfind("{", 0, key)
     given = decoded(turn, arguments)
     if given is None or given[0] != GIVEN:
-        return pairs_of(tokenizer, turn, (at, key, end, until))
+        return pairs_of(tokenizer, turn[:until])
     for start in (n for n in range(at) if turn[n] in "[{"):
         found = decoded(turn, start)
         if found is None or found[1] <= at:
@@ -202,25 +208,20 @@ def read_turn(tokenizer: Any, turn: str, ending: str) -> Own | None:
     return Own(tokenizer, NameAndJson(between), open_, close, turn[:arguments], closing)
 
 
-def pairs_of(tokenizer: Any, turn: str, places: tuple[int, int, int, int]) -> Own | None:
+def pairs_of(tokenizer: Any, turn: str) -> Own | None:
     """Arguments that are written one by one, between signs such as <parameter=...>."""
-    at, key, end, until = places
-    marks = [turn.find(name, key) for each in GIVEN.items() for name in each]
-    if -1 in marks or marks != sorted(marks):
+    names = (NAME, *(name for each in GIVEN.items() for name in each))
+    between = re.fullmatch("(.*?)".join(["", *names]) + "(.*)", turn, re.DOTALL)
+    if between is None:
         return None
-    lengths = [len(name) for each in GIVEN.items() for name in each]
-    first = turn[at + len(NAME) : key]
-    equal, comma, _ = (
-        turn[mark + length : after]
-        for mark, length, after in zip(marks, lengths, marks[1:], strict=False)
-    )
-    open_, closing = turn[:at].strip(), turn[end:until]
+    begins, first, equal, comma, _, closing = between.groups()
     outer, _, close = closing.strip().rpartition("\n")
-    signs = [each.strip() for each in (first, equal, comma, outer, open_, close)]
-    if not all(signs) or any("<" not in each for each in (comma, outer, open_, close)):
+    signs = [each.strip() for each in (first, equal, comma, outer, begins, close)]
+    if not all(signs) or any("<" not in each for each in signs[2:]):
         return None
-    body = Pairs(*signs[:4])
-    return Own(tokenizer, body, open_, close.strip(), turn[: at + len(NAME)], closing)
+    first, equal, comma, outer, open_, close = signs
+    body = Pairs(first, equal, comma, outer)
+    return Own(tokenizer, body, open_, close, begins + NAME, closing)
 
 
 def decoded(text: str, at: int) -> tuple[Any, int] | None:

@@ -7,9 +7,9 @@ import threading
 
 from jinja2 import TemplateError
 
-from curta.delegate.interception.formats import Format
 from curta.delegate.interception.generator import CalcGenerator, Prompt
 from curta.delegate.interception.pieces import Fragments
+from curta.delegate.interception.template import Format
 from curta.delegate.serving.refusals import RefusedError, wrong
 
 TokenPrompt = tuple[int, ...]

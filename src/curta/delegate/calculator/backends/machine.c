@@ -6,8 +6,8 @@
 
        input            output
        -b/2             -b/2: numbers are hexadecimal, with a sign and a denominator
-       1 3 :add/2       4
-       1 0 :divide/2    undefined
+       1 3 :0/2         4: an operation, by its number in operations.py, and its operands
+       1 0 :3/2         undefined
        ?                inexact: what is no rational; it stays that, whatever is done with it
        !                large: a number too long to be written here
 
@@ -36,25 +36,21 @@ static void add_or_subtract(Rational *a, const Rational *b, int minus) {
     reduce(a);
 }
 
-static void times(Rational *given) {
-    check_bits(bits(&given[0].above) + bits(&given[1].above));
-    if (status != FINE) return;
+static void product(Rational *given) {
     multiply(&given->above, &given->above, &given[1].above);
     multiply(&given->below, &given->below, &given[1].below);
     reduce(given);
 }
 
+static void times(Rational *given) {
+    check_bits(bits(&given[0].above) + bits(&given[1].above));
+    if (status == FINE) product(given);
+}
+
 static void divided(Rational *given) {
-    Number above;
     if (is_zero(given + 1)) return fail(UNDEFINED);
-    copy(&above, &given[1].above);
-    multiply(&given->above, &given->above, &given[1].below);
-    multiply(&given->below, &given->below, &above);
-    if (given->below.negative) {
-        negate(&given->above);
-        negate(&given->below);
-    }
-    reduce(given);
+    invert(given + 1);
+    product(given);
 }
 
 static void divided_by(Rational *a, uint32_t divisor) {
@@ -78,8 +74,7 @@ static void divide_whole(Rational *given, int keep_rest) {
 
 /* A power; the length of the result is known before there is one. */
 static void whole_power(Rational *a, const Number *exponent) {
-    int inverse = exponent->negative;
-    if (is_zero(a) && inverse) return fail(UNDEFINED);
+    if (is_zero(a) && exponent->negative) return fail(UNDEFINED);
     if (exponent->length == 0) return set_rational(a, 1);
     if (is_zero(a)) return;
     int longer = bits(&a->above) > bits(&a->below) ? bits(&a->above) : bits(&a->below);
@@ -91,26 +86,19 @@ static void whole_power(Rational *a, const Number *exponent) {
     if (count > most_exponent || count > (most_bits + 1) / (longer - 1)) return fail(LARGE);
     raise(&a->above, &a->above, count);
     raise(&a->below, &a->below, count);
-    if (inverse) {
-        Number swap;
-        copy(&swap, &a->above);
-        copy(&a->above, &a->below);
-        copy(&a->below, &swap);
-        a->above.negative = a->below.negative;
-        a->below.negative = 0;
-    }
+    if (exponent->negative) invert(a);
+}
+
+static void take_roots(Rational *a, const Number *degree) {
+    a->inexact = !take_root(&a->above, degree) || !take_root(&a->below, degree);
 }
 
 static void power(Rational *given) {
     if (!is_whole(given + 1)) {
         if (is_negative(given)) return fail(UNDEFINED);
-        const Number *degree = &given[1].below;
-        if (!take_root(&given->above, degree) || !take_root(&given->below, degree)) {
-            given->inexact = 1;
-            return;
-        }
+        take_roots(given, &given[1].below);
     }
-    whole_power(given, &given[1].above);
+    if (!given->inexact) whole_power(given, &given[1].above);
 }
 
 static void root(Rational *a, uint32_t degree) {
@@ -118,7 +106,7 @@ static void root(Rational *a, uint32_t degree) {
     set(&number, degree);
     int negative = is_negative(a);
     a->above.negative = 0;
-    if (!take_root(&a->above, &number) || !take_root(&a->below, &number)) a->inexact = 1;
+    take_roots(a, &number);
     a->above.negative = negative;
 }
 
@@ -154,31 +142,24 @@ static int exponent_of(const Number *value, const Number *base) {
     return exponent;
 }
 
+/* Without a base it is the natural one, which is exact at 1 only. */
 static void logarithm(Rational *a, const Rational *base) {
-    if (a->above.length == 0 || is_negative(a)) return fail(UNDEFINED);
-    if (is_zero(base) || is_negative(base)) return fail(UNDEFINED);
-    if (is_whole(base) && is_one(&base->above)) return fail(UNDEFINED);
-    int inverse = is_one(&a->above) && !is_whole(a), exponent = -1;
-    int of_one = is_one(&a->above) && is_whole(a);
-    if (is_whole(base) && (inverse || is_whole(a))) {
+    if (is_zero(a) || is_negative(a)) return fail(UNDEFINED);
+    if (base && (is_zero(base) || is_negative(base))) return fail(UNDEFINED);
+    if (base && is_whole(base) && is_one(&base->above)) return fail(UNDEFINED);
+    int inverse = is_one(&a->above), exponent = inverse && is_whole(a) ? 0 : -1;
+    if (base && is_whole(base) && (inverse || is_whole(a))) {
         exponent = exponent_of(inverse ? &a->below : &a->above, &base->above);
     }
     set_rational(a, exponent < 0 ? 0 : exponent);
     if (inverse) negate(&a->above);
-    a->inexact = exponent < 0 && !of_one;
+    a->inexact = exponent < 0;
 }
 
 static void logarithm_to(Rational *given, uint32_t number) {
     Rational base;
     set_rational(&base, number);
     logarithm(given, &base);
-}
-
-static void natural_logarithm(Rational *given) {
-    if (is_zero(given) || is_negative(given)) return fail(UNDEFINED);
-    int exact = is_whole(given) && is_one(&given->above);
-    set_rational(given, 0);
-    given->inexact = !exact;
 }
 
 /* ---- rounding ---- */
@@ -214,75 +195,57 @@ static void round_to_even(Rational *a) {
 
 static void round_half_even(Rational *given, int operands) {
     if (operands == 1) return round_to_even(given);
-    need_whole(given + 1, 1);
+    Rational *unit = given + 1;
+    need_whole(unit, 1);
     if (status != FINE) return;
-    uint32_t places = size(&given[1].above);
+    int tens = is_negative(unit);
+    uint32_t places = size(&unit->above);
     if (places > MOST_DECIMALS) return fail(LARGE);
-    Number unit;
-    set(&unit, 10);
-    raise(&unit, &unit, places);
-    int tens = is_negative(given + 1);
-    multiply(tens ? &given->below : &given->above, tens ? &given->below : &given->above, &unit);
+    set(&unit->above, 10);
+    raise(&unit->above, &unit->above, places);
+    if (tens) invert(unit);
+    product(given);
     round_to_even(given);
-    multiply(tens ? &given->above : &given->below, tens ? &given->above : &given->below, &unit);
-    reduce(given);
+    divided(given);
 }
 
 /* ---- whole numbers; a product that grows beyond the budget is left at once ---- */
 
-static int grown(const Number *product) {
-    if (!overflown && (uint32_t)bits(product) <= most_bits) return 0;
-    fail(LARGE);
-    return 1;
+/* The product of so many factors, each of which is one more than the last; or how many times the
+   product of 1 to `count` it is. */
+static void rising(Rational *given, Number *factor, uint32_t count, int is_shared) {
+    Number divisor, rest;
+    set(&given->above, 1);
+    for (uint32_t i = 1; i <= count && status == FINE; i++) {
+        add_small(factor, 1);
+        multiply(&given->above, &given->above, factor);
+        if (is_shared) {
+            set(&divisor, i);
+            divide_sizes(&given->above, &rest, &given->above, &divisor);
+        }
+        check(given);
+    }
 }
 
 static void factorial(Rational *given) {
+    Number factor;
     need_natural(given, 1);
-    if (status != FINE) return;
-    uint32_t count = size(&given->above);
-    if (count > most_bits + 2) return fail(LARGE);
-    set(&given->above, 1);
-    for (uint32_t i = 2; i <= count && !grown(&given->above); i++) scale(&given->above, i);
+    set(&factor, 0);
+    if (status == FINE) rising(given, &factor, size(&given->above), 0);
 }
 
-static void choose(Rational *given) {
-    Number n, other, rest, factor, divisor;
+/* How many ways there are to choose so many of them. */
+static void choose(Rational *given, int in_order) {
+    Number rest, *factor = &rest, *count = &given[1].above;
     need_natural(given, 2);
     if (status != FINE) return;
-    copy(&n, &given[0].above);
-    combine(&other, &n, &given[1].above, 1);
-    const Number *fewer = compare(&other, &given[1].above) < 0 ? &other : &given[1].above;
-    if (fewer->negative) return set_rational(given, 0);
-    int length = bits(&n) - 1 - bits(fewer);
-    uint32_t count = size(fewer);
-    check_bits(count);
-    if (status == FINE && length > 0 && count > (most_bits + 1) / length) fail(LARGE);
-    if (status != FINE) return;
-    set(&factor, count);
-    combine(&factor, &n, &factor, 1);
-    set(&given->above, 1);
-    for (uint32_t i = 1; i <= count && !grown(&given->above); i++) {
-        add_small(&factor, 1);
-        multiply(&given->above, &given->above, &factor);
-        set(&divisor, i);
-        divide_sizes(&given->above, &rest, &given->above, &divisor);
+    combine(factor, &given->above, count, 1);
+    if (factor->negative) return set_rational(given, 0);
+    if (!in_order && compare(factor, count) < 0) {
+        factor = count;
+        count = &rest;
     }
-}
-
-static void arrange(Rational *given) {
-    Number factor, one;
-    need_natural(given, 2);
-    if (status != FINE) return;
-    if (compare(&given[1].above, &given[0].above) > 0) return set_rational(given, 0);
-    uint32_t count = size(&given[1].above);
-    if (count > most_bits + 2) return fail(LARGE);
-    copy(&factor, &given->above);
-    set(&one, 1);
-    set(&given->above, 1);
-    for (uint32_t i = 0; i < count && !grown(&given->above); i++) {
-        multiply(&given->above, &given->above, &factor);
-        combine(&factor, &factor, &one, 1);
-    }
+    rising(given, factor, size(count), !in_order);
 }
 
 static void greatest_common_divisor(Rational *given, int operands) {

@@ -6,7 +6,7 @@ as long as everything is rational; what is not, such as sqrt(2) or pi, is an err
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from functools import cache, cached_property
 from importlib.resources import files
@@ -14,8 +14,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
+from curta.delegate.calculator.backends import Outcome
 from curta.delegate.calculator.budget import Budget
-from curta.delegate.calculator.exact import Value
 from curta.delegate.calculator.operations import TABLE
 from curta.delegate.calculator.program import Apply, Program, Step
 from curta.delegate.given_up import check_given_up
@@ -43,8 +43,6 @@ TOGETHER = 64
 
 TOKENS_FOR_ALL, TOKENS_FOR_EACH = 1_000_000, 100_000_000
 """What a run may take: the program and its input, and each expression."""
-
-Outcome = Value | CalculatorError
 
 
 class Machine:
@@ -129,44 +127,30 @@ def source() -> str:
 
 
 def table() -> str:
-    """A function for each operation, and their names."""
-    computed = [each for each in TABLE if each.machine]
-    functions = (
-        f"static void of_{each.name}(Rational *given, int operands) {{ (void)operands; "
-        f"{each.machine}; }}\n"
-        for each in computed
-    )
-    rows = ", ".join(f'{{"{each.name}", of_{each.name}}}' for each in computed)
-    row = "struct { const char *name; void (*apply)(Rational *given, int operands); }"
-    return f"{''.join(functions)}static const {row} OPERATIONS[] = {{{rows}}};"
+    """What each operation does, by its number."""
+    cases = "\n".join(f"case {n}: {each.machine}; break;" for n, each in enumerate(TABLE))
+    head = "static void operate(uint32_t number, Rational *given, int operands)"
+    return f"{head} {{\nswitch (number) {{\n{cases}\n}}\n}}"
 
 
 def written(programs: Sequence[Program], budget: Budget) -> str:
     """What the program reads: the budget, then a line for each program."""
     exponent = min(budget.exponent, MOST_BITS + 2)  # those beyond are too large anyway
-    first = f"{budget.bits} {budget.denominator_bits} {exponent}"
-    return "\n".join([first, *(" ".join(words(program)) for program in programs)])
+    first = f"{budget.bits:x} {budget.denominator_bits:x} {exponent:x}"
+    texts = (" ".join(map(word, each.steps)) if fits(each) else "!" for each in programs)
+    return "\n".join([first, *texts])
 
 
-def too_long(program: Program) -> TooLongError | None:
-    """The error that a program is for the stack, if it has too many steps."""
-    steps = len(program.steps)
-    if steps <= STACK:
-        return None
-    return TooLongError(f"{steps} numbers and operations: this backend takes {STACK} at most")
+def fits(program: Program) -> bool:
+    """Whether the stack has room for all of its steps."""
+    return len(program.steps) <= STACK
 
 
-def words(program: Program) -> Iterable[str]:
-    """A program in the calculator's language."""
-    if too_long(program):
-        return ["!"]
-    return [step_word(step) for step in program.steps]
-
-
-def step_word(step: Step) -> str:
-    """One step."""
+def word(step: Step) -> str:
+    """A step in the calculator's language."""
     if isinstance(step, Apply):
-        return f":{step.operation.name}/{step.operands}" if step.operation.machine else "?"
+        number = TABLE.index(step.operation)
+        return f":{number:x}/{step.operands:x}" if step.operation.machine else "?"
     above, below = step.numerator, step.denominator
     if max(above.bit_length(), below.bit_length()) > MOST_BITS:
         return "!"
@@ -175,11 +159,13 @@ def step_word(step: Step) -> str:
 
 def outcome(program: Program, answer: str) -> Outcome:
     """What an answer stands for."""
+    if not fits(program):
+        steps = len(program.steps)
+        return TooLongError(f"{steps} numbers and operations: this backend takes {STACK} at most")
     if answer == "undefined":
         return UndefinedError("the expression has no real value")
     if answer == "large":
-        beyond = TooLargeError("a number on the way to the result is beyond the budget")
-        return too_long(program) or beyond
+        return TooLargeError("a number on the way to the result is beyond the budget")
     if answer == "inexact":
         return CalculatorError("this backend computes with rationals only: take exact for it")
     above, _, below = answer.partition("/")

@@ -41,10 +41,10 @@ static void say_number(const Number *number) {
 }
 
 static void say_answer(const Rational *value) {
-    if (status == UNDEFINED) say_text("undefined");
-    else if (status == LARGE) say_text("large");
-    else if (status == INEXACT || value->inexact) say_text("inexact");
-    else {
+    static const char *const FAILURES[] = {"", "inexact", "undefined", "large"};
+    if (value->inexact) fail(INEXACT);
+    say_text(FAILURES[status]);
+    if (status == FINE) {
         say_number(&value->above);
         if (!is_whole(value)) {
             say('/');
@@ -70,12 +70,6 @@ static int read_word(void) {
     return character;
 }
 
-static uint32_t decimal(const char *digits) {
-    uint32_t value = 0;
-    while (*digits >= '0' && *digits <= '9') value = value * 10 + (uint32_t)(*digits++ - '0');
-    return value;
-}
-
 static unsigned digit(char character) {
     return (unsigned)(character <= '9' ? character - '0' : character - 'a' + 10);
 }
@@ -95,6 +89,11 @@ static const char *read_number(Number *number, const char *text) {
     return text + digits;
 }
 
+static void read_rational(Rational *to, const char *text) {
+    const char *behind = read_number(&to->above, text);
+    if (*behind == '/') read_number(&to->below, behind + 1);
+}
+
 /* ---- programs ---- */
 
 static Rational stack[STACK];
@@ -104,44 +103,35 @@ static void push(void) {
     Rational *to = &stack[height++];
     set_rational(to, 0);
     if (word[0] == '!') return fail(LARGE);
-    if (word[0] == '?') {
-        to->inexact = 1;
-        return;
-    }
-    const char *behind = read_number(&to->above, word);
-    if (*behind == '/') read_number(&to->below, behind + 1);
+    to->inexact = word[0] == '?';
+    if (!to->inexact) read_rational(to, word);
     check(to);
 }
 
-static int is_name(const char *name, const char *text) {
-    while (*name && *name == *text) name++, text++;
-    return *name == 0 && *text == '/';
-}
-
+/* The operation that the word says: its number over how many operands it takes. */
 static void apply(void) {
-    int operands = 0, at = 0, count = sizeof OPERATIONS / sizeof *OPERATIONS, inexact = 0;
-    while (at < count && !is_name(OPERATIONS[at].name, word + 1)) at++;
-    for (const char *text = word; *text; text++) {
-        if (*text == '/') operands = (int)decimal(text + 1);
-    }
-    if (at == count || operands < 1 || operands > height) return fail(INEXACT);
+    static Rational said;
+    read_rational(&said, word + 1);
+    int operands = (int)size(&said.below), inexact = 0;
+    if (operands < 1 || operands > height) return fail(INEXACT);
     height -= operands;
     Rational *given = stack + height++;
     for (int i = 0; i < operands; i++) inexact |= given[i].inexact;
     if (!inexact) {
-        OPERATIONS[at].apply(given, operands);
+        operate(size(&said.above), given, operands);
         if (status == FINE && !given->inexact) check(given);
     }
     given->inexact |= inexact;
 }
 
 int main(void) {
-    read_word();
-    most_bits = decimal(word);
-    read_word();
-    most_below_bits = decimal(word);
-    int end = read_word();
-    most_exponent = decimal(word);
+    uint32_t *const budget[] = {&most_bits, &most_below_bits, &most_exponent};
+    int end = 0;
+    for (int i = 0; i < 3; i++) {
+        end = read_word();
+        read_number(&stack->above, word);
+        *budget[i] = size(&stack->above);
+    }
     while (end != -1) {
         status = FINE;
         height = overflown = 0;

@@ -20,6 +20,16 @@ static void set_rational(Rational *a, uint32_t value) {
     a->inexact = 0;
 }
 
+/* One over it. */
+static void invert(Rational *a) {
+    Number above;
+    copy(&above, &a->above);
+    copy(&a->above, &a->below);
+    copy(&a->below, &above);
+    a->above.negative = a->below.negative;
+    a->below.negative = 0;
+}
+
 static void copy_rational(Rational *to, const Rational *from) {
     copy(&to->above, &from->above);
     copy(&to->below, &from->below);
@@ -34,7 +44,6 @@ static void reduce(Rational *a) {
     Number common, rest;
     if (is_whole(a)) return;
     common_divisor(&common, &a->above, &a->below);
-    common.negative = a->below.negative;
     if (is_one(&common)) return;
     divide(&a->above, &rest, &a->above, &common);
     divide(&a->below, &rest, &a->below, &common);

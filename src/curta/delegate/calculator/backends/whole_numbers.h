@@ -72,49 +72,29 @@ static int compare(const Number *a, const Number *b) {
 
 /* ---- sums ---- */
 
-static void add_sizes(Number *sum, const Number *a, const Number *b) {
-    if (a->length < b->length) {
-        const Number *longer = b;
-        b = a;
-        a = longer;
-    }
-    int length = a->length, shorter = b->length;
-    uint32_t carry = 0;
+/* Limbs of a + b, or a - b by a sign of -1; what is left to carry is returned. */
+static int32_t add(uint16_t *sum, const uint16_t *a, int length, const uint16_t *b, int shorter,
+                   int sign) {
+    int32_t carry = 0;
     for (int i = 0; i < length; i++) {
-        carry += (uint32_t)a->limbs[i] + (i < shorter ? b->limbs[i] : 0);
-        sum->limbs[i] = carry & 0xffff;
+        carry += a[i] + (i < shorter ? sign * b[i] : 0);
+        sum[i] = carry & 0xffff;
         carry >>= LIMB_BITS;
     }
-    if (carry > 0 && length < LIMBS) sum->limbs[length++] = carry;
-    else if (carry > 0) overflown = 1;
-    sum->length = length;
-}
-
-/* a - b, where a is not the smaller one. */
-static void subtract_sizes(Number *rest, const Number *a, const Number *b) {
-    int length = a->length, shorter = b->length;
-    int32_t borrow = 0;
-    for (int i = 0; i < length; i++) {
-        int32_t digit = a->limbs[i] - (i < shorter ? b->limbs[i] : 0) - borrow;
-        borrow = digit < 0;
-        rest->limbs[i] = digit & 0xffff;
-    }
-    rest->length = length;
+    return carry;
 }
 
 /* a + b, or a - b. */
 static void combine(Number *sum, const Number *a, const Number *b, int minus) {
     int a_negative = a->negative, b_negative = minus ? !b->negative : b->negative;
-    if (a_negative == b_negative) {
-        add_sizes(sum, a, b);
-        sum->negative = a_negative;
-    } else if (compare_sizes(a, b) >= 0) {
-        subtract_sizes(sum, a, b);
-        sum->negative = a_negative;
-    } else {
-        subtract_sizes(sum, b, a);
-        sum->negative = b_negative;
-    }
+    int is_less = compare_sizes(a, b) < 0, sign = a_negative == b_negative ? 1 : -1;
+    const Number *larger = is_less ? b : a, *smaller = is_less ? a : b;
+    int length = larger->length;
+    int32_t carry = add(sum->limbs, larger->limbs, length, smaller->limbs, smaller->length, sign);
+    if (carry > 0 && length < LIMBS) sum->limbs[length++] = carry;
+    else if (carry > 0) overflown = 1;
+    sum->length = length;
+    sum->negative = is_less ? b_negative : a_negative;
     trim(sum);
 }
 
@@ -127,17 +107,17 @@ static void add_small(Number *a, uint32_t value) {
 /* ---- products ---- */
 
 static void multiply(Number *product, const Number *a, const Number *b) {
-    Number result;
-    result.length = a->length + b->length;
-    result.negative = a->negative != b->negative;
-    if (result.length > LIMBS) {
+    Number other, *result = product == a || product == b ? &other : product;
+    result->length = a->length + b->length;
+    result->negative = a->negative != b->negative;
+    if (result->length > LIMBS) {
         overflown = 1;
-        result.length = 0;
+        result->length = 0;
     } else {
-        memset(result.limbs, 0, result.length * sizeof *result.limbs);
+        memset(result->limbs, 0, result->length * sizeof *result->limbs);
         for (int i = 0; i < a->length; i++) {
             uint32_t carry = 0, factor = a->limbs[i];
-            uint16_t *part = result.limbs + i;
+            uint16_t *part = result->limbs + i;
             for (int j = 0; j < b->length; j++) {
                 carry += part[j] + factor * b->limbs[j];
                 part[j] = carry & 0xffff;
@@ -146,14 +126,14 @@ static void multiply(Number *product, const Number *a, const Number *b) {
             part[b->length] = carry;
         }
     }
-    trim(&result);
-    copy(product, &result);
+    trim(result);
+    copy(product, result);
 }
 
 static void scale(Number *a, uint32_t factor) {
     Number small;
     set(&small, factor);
-    multiply(a, a, &small);
+    multiply(a, &small, a);
 }
 
 static void raise(Number *result, const Number *base, uint32_t exponent) {
@@ -181,26 +161,6 @@ static uint32_t divide_by_limb(Number *a, uint32_t divisor) {
     return rest;
 }
 
-/* a <<= count, less than a limb; there is a limb more afterwards, which can be 0. */
-static void shift_up(Number *a, int count) {
-    uint32_t carry = 0;
-    for (int i = 0; i < a->length; i++) {
-        carry |= (uint32_t)a->limbs[i] << count;
-        a->limbs[i] = carry & 0xffff;
-        carry >>= LIMB_BITS;
-    }
-    a->limbs[a->length++] = carry;
-}
-
-static void shift_down(Number *a, int count) {
-    uint32_t carry = 0;
-    for (int i = a->length - 1; i >= 0; i--) {
-        carry = (carry & 0xffff) << LIMB_BITS | a->limbs[i];
-        a->limbs[i] = carry >> count;
-    }
-    trim(a);
-}
-
 /* part -= guess * divisor, over one limb more than the divisor has; whether that was too much, in
    which case the divisor has been added back. */
 static int take_away(uint16_t *part, uint32_t guess, const Number *divisor) {
@@ -214,34 +174,27 @@ static int take_away(uint16_t *part, uint32_t guess, const Number *divisor) {
         part[j] = digit & 0xffff;
         carry >>= LIMB_BITS;
     }
-    if (!borrow) return 0;
-    carry = 0;
-    for (int j = 0; j <= n; j++) {
-        carry += (uint32_t)part[j] + (j < n ? divisor->limbs[j] : 0);
-        part[j] = carry & 0xffff;
-        carry >>= LIMB_BITS;
-    }
-    return 1;
+    if (borrow) add(part, part, n + 1, divisor->limbs, n, 1);
+    return borrow;
 }
 
-/* Quotient and remainder of the sizes, by long division. Both are shifted first, so that the
+/* Quotient and remainder of the sizes, by long division. Both are scaled first, so that the
    leading limb of the divisor is at least half of what a limb can be; then a limb that is guessed
    from the leading ones is at most one too large. */
 static void divide_sizes(Number *quotient, Number *rest, const Number *a, const Number *b) {
-    Number divisor, left, result;
-    int n = b->length, m = a->length - n, shift = (LIMB_BITS - bits(b) % LIMB_BITS) % LIMB_BITS;
-    copy(&left, a);
-    copy(&divisor, b);
-    left.negative = result.negative = 0;
+    Number divisor, left, result, factor;
+    int n = b->length, m = a->length - n;
     if (m < 0) {
         set(&result, 0);
+        copy(&left, a);
     } else if (n == 1) {
-        copy(&result, &left);
-        set(&left, divide_by_limb(&result, divisor.limbs[0]));
+        copy(&result, a);
+        set(&left, divide_by_limb(&result, b->limbs[0]));
     } else {
-        shift_up(&left, shift);
-        shift_up(&divisor, shift);
-        divisor.length = n;
+        set(&factor, 0x10000 / (b->limbs[n - 1] + 1u));
+        multiply(&left, &factor, a);
+        multiply(&divisor, &factor, b);
+        if (left.length == m + n) left.limbs[m + n] = 0;
         for (int i = m; i >= 0; i--) {
             uint16_t *part = left.limbs + i;
             uint32_t top = (uint32_t)part[n] << LIMB_BITS | part[n - 1], head = divisor.limbs[n - 1];
@@ -254,8 +207,9 @@ static void divide_sizes(Number *quotient, Number *rest, const Number *a, const 
         }
         result.length = m + 1;
         left.length = n;
-        shift_down(&left, shift);
+        divide_by_limb(&left, size(&factor));
     }
+    result.negative = left.negative = 0;
     trim(&result);
     trim(&left);
     copy(quotient, &result);
@@ -271,7 +225,7 @@ static void divide(Number *quotient, Number *rest, const Number *a, const Number
     divide_sizes(quotient, rest, a, &divisor);
     if (down && rest->length > 0) {
         add_small(quotient, 1);
-        subtract_sizes(rest, &divisor, rest);
+        combine(rest, &divisor, rest, 1);
     }
     quotient->negative = down;
     rest->negative = b_negative;
@@ -280,17 +234,17 @@ static void divide(Number *quotient, Number *rest, const Number *a, const Number
 }
 
 static void common_divisor(Number *found, const Number *a, const Number *b) {
-    Number larger, smaller, quotient;
-    copy(&larger, a);
-    copy(&smaller, b);
-    larger.negative = smaller.negative = 0;
-    while (smaller.length > 0) {
-        Number rest;
-        divide_sizes(&quotient, &rest, &larger, &smaller);
-        copy(&larger, &smaller);
-        copy(&smaller, &rest);
+    Number first, second, quotient, *larger = &first, *smaller = &second;
+    copy(larger, a);
+    copy(smaller, b);
+    while (smaller->length > 0) {
+        divide_sizes(&quotient, larger, larger, smaller);
+        Number *rest = larger;
+        larger = smaller;
+        smaller = rest;
     }
-    copy(found, &larger);
+    larger->negative = 0;
+    copy(found, larger);
 }
 
 /* The root of a number that is not negative, by Newton's method from above; whether it is exact. */
@@ -300,10 +254,8 @@ static int take_root(Number *a, const Number *degree) {
     if (size(degree) >= (uint32_t)length) return 0;
     int n = (int)size(degree), top = (length + n - 1) / n;
     Number root, power, quotient, rest;
-    memset(root.limbs, 0, sizeof root.limbs);
-    root.negative = 0;
-    root.length = top / LIMB_BITS + 1;
-    root.limbs[root.length - 1] = 1u << top % LIMB_BITS;
+    set(&power, 2);
+    raise(&root, &power, top);
     for (;;) {
         raise(&power, &root, n - 1);
         divide_sizes(&quotient, &rest, a, &power);
