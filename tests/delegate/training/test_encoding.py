@@ -12,7 +12,7 @@ from curta.delegate.data.example import CALL, Example
 from curta.delegate.data.templates import example, mistakes, templates
 from curta.delegate.interception.protocol import Protocol
 from curta.delegate.training.encoding import IGNORED, Encoder, batch
-from curta.delegate.training.order import batches
+from curta.delegate.training.trainer import batches
 from curta.errors import DataError
 from tests.support.tiny_language_models import chat_tokenizer, tokenizer, tokenizer_of_any_text
 

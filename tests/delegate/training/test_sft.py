@@ -25,10 +25,9 @@ from curta.delegate.data.example import Example
 from curta.delegate.interception.protocol import Protocol
 from curta.delegate.training import sft
 from curta.delegate.training.adapter import in_precision, targets, with_adapter
-from curta.delegate.training.card import card
 from curta.delegate.training.config import TrainingConfig
 from curta.delegate.training.encoding import Encoded, Encoder, batch
-from curta.delegate.training.run_folder import Metrics, Report
+from curta.delegate.training.run_folder import Metrics, Report, card
 from curta.delegate.training.sft import Learner, encode, in_order, loss_of, train
 from curta.delegate.training.trainer import arguments, last_checkpoint, step_of
 from curta.errors import DataError

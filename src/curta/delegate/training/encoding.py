@@ -25,12 +25,8 @@ IGNORED = -100
 """The label of a token that does not count, as in PyTorch's cross-entropy."""
 
 
-@dataclass(frozen=True)
-class Piece:
-    """Text that is encoded by itself. `learned`: so many of its characters, from the first on."""
-
-    text: str
-    learned: int
+Piece = tuple[str, int]
+"""Text that is encoded by itself, and how many of its characters are learned, from the first on."""
 
 
 @dataclass(frozen=True)
@@ -82,24 +78,23 @@ class Encoder:
         return replace(forms[self.calls], ordered_by=longer) if longer <= self.longest else None
 
     def conversation(self, example: Example, calls: bool) -> Encoded:
-        """One of the two forms."""
-        prompt, closing = self.surroundings(example.question)
+        """One of the two forms: what the chat template puts before an answer, the answer in its
+        pieces, and the end token.
+        """
+        prompt: str = self.tokenizer.apply_chat_template(
+            [{"role": "user", "content": example.question}],
+            tokenize=False,
+            add_generation_prompt=True,
+        )
         tokens = self.tokenizer.encode(prompt, add_special_tokens=False)
         labels = [IGNORED] * len(tokens)
-        for piece in self.pieces(example.answer) if calls else [own(example.inline)]:
-            encoded = self.fragments.encode(piece.text)
-            learned = self.within(encoded, piece)
+        for text, learned in self.pieces(example.answer) if calls else [own(example.inline)]:
+            encoded = self.fragments.encode(text)
+            count = self.within(encoded, text, learned)
             tokens += encoded
-            labels += [*encoded[:learned], *[IGNORED] * (len(encoded) - learned)]
-        ending = self.tokenizer.encode(closing, add_special_tokens=False)
+            labels += [*encoded[:count], *[IGNORED] * (len(encoded) - count)]
+        ending = self.tokenizer.encode(str(self.tokenizer.eos_token), add_special_tokens=False)
         return Encoded((*tokens, *ending), (*labels, *ending))
-
-    def surroundings(self, question: str) -> tuple[str, str]:
-        """What the chat template puts before an answer, and the end token behind it."""
-        prompt: str = self.tokenizer.apply_chat_template(
-            [{"role": "user", "content": question}], tokenize=False, add_generation_prompt=True
-        )
-        return prompt, str(self.tokenizer.eos_token)
 
     def pieces(self, answer: str) -> Iterator[Piece]:
         """The answer cut up, and how much of each piece the model learns to write."""
@@ -107,29 +102,29 @@ class Encoder:
         for call in CALL.finditer(answer):
             before = answer[begin : call.start()]
             text = f"{before}{self.protocol.open} {call['expression']}{self.protocol.close}"
-            yield Piece(text, len(before) if call["failure"] else len(text))
+            yield text, len(before) if call["failure"] else len(text)
             if call["behind"]:
-                yield Piece(call["behind"], 0)
+                yield call["behind"], 0
             begin = call.end()
         if begin < len(answer):
             yield own(answer[begin:])
 
-    def within(self, tokens: Sequence[int], piece: Piece) -> int:
+    def within(self, tokens: Sequence[int], text: str, learned: int) -> int:
         """How many of a piece's tokens say nothing but what is learned of it."""
-        if piece.learned in (0, len(piece.text)):
-            return len(tokens) if piece.learned else 0
+        if learned in (0, len(text)):
+            return len(tokens) if learned else 0
         said = TokenText(self.tokenizer)
         ahead = self.tokenizer.encode("0", add_special_tokens=False)
         told = len(said.decode(ahead))
         for count in range(len(tokens)):
-            if len(said.decode([*ahead, *tokens[: count + 1]])) - told > piece.learned:
+            if len(said.decode([*ahead, *tokens[: count + 1]])) - told > learned:
                 return count
         return len(tokens)
 
 
 def own(text: str) -> Piece:
     """A piece that the model writes from its beginning to its end."""
-    return Piece(text, len(text))
+    return text, len(text)
 
 
 def batch(encoded: Sequence[Encoded], padding: int) -> dict[str, torch.Tensor]:

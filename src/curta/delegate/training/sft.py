@@ -24,13 +24,11 @@ from transformers import Trainer, TrainingArguments
 from curta.delegate.data.example import Example
 from curta.delegate.markers import Markers, as_tokens, make_room
 from curta.delegate.training.adapter import in_precision, with_adapter
-from curta.delegate.training.card import check_card
 from curta.delegate.training.config import TrainingConfig
 from curta.delegate.training.encoding import IGNORED, Encoded, Encoder, batch
 from curta.delegate.training.loss import total_loss
-from curta.delegate.training.order import batches
 from curta.delegate.training.run_folder import Metrics, note
-from curta.delegate.training.trainer import Listener, Told, arguments, run
+from curta.delegate.training.trainer import Listener, Told, arguments, batches, run
 from curta.errors import DataError
 
 Counting = Callable[[int, int], None]
@@ -89,7 +87,6 @@ def train(
     )  # fmt: skip
     with given.main_process_first(local=False):
         note(config, out, model, examples, processes=given.world_size)
-        check_card(out)
     tokenizer, markers = with_markers(in_precision(model, config.precision), tokenizer, config)
     encoder = Encoder(
         tokenizer, calls=config.calls, longest=config.longest, protocol=config.protocol
