@@ -5,11 +5,8 @@ from __future__ import annotations
 import re
 from fractions import Fraction
 
-from curta.delegate.calculator import Calculator
-from curta.delegate.data.example import CALL
+from curta.delegate.data.example import CALCULATOR, CALL
 from curta.errors import CalculatorError
-
-CALCULATOR = Calculator()
 
 NUMBER = r"-?[$€£]?-?(?:[0-9][0-9,]*(?:\.[0-9]+)?|\.[0-9]+)(?:e-?[0-9]+)?"
 STATED = re.compile(

@@ -11,12 +11,10 @@ from importlib.resources import files
 from types import SimpleNamespace
 from typing import TypeVar
 
-from curta.delegate.calculator import Calculator, Result
-from curta.delegate.data.example import PROTOCOL
+from curta.delegate.calculator import Result
+from curta.delegate.data.example import CALCULATOR, PROTOCOL
 
 Choice = TypeVar("Choice")
-
-CALCULATOR = Calculator()
 
 NAMES = (
     "Ana", "Ben", "Chloe", "Dario", "Elif", "Farah", "George", "Hana", "Ines", "Jonas", "Kofi",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from curta.delegate.evaluation.comparison import Share
+from curta.delegate.evaluation.figures import Share
 from curta.pages.pictures import COLOURS, drawn
 
 if TYPE_CHECKING:

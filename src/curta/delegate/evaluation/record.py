@@ -64,6 +64,10 @@ class Answer:
     source: str | None = None
 
 
+Answers = dict[tuple[str, str], Answer]
+"""By the names of system and question."""
+
+
 def answer_of(output: Output, system: System, question: Question, *, seconds: float) -> Answer:
     """A generated output as it is kept."""
     return Answer(
@@ -132,25 +136,29 @@ class Folder:
         for name, written in contents.items():
             (self.path / name).write_text(written, encoding="utf-8")
 
-    def append(self, answers: Iterable[Answer]) -> None:
+    def append(self, answers: Iterable[Answer]) -> Answers:
         """Keep answers, all in one go."""
+        kept = by_names(answers)
         with self.answers_file.open("a", encoding="utf-8") as file:
-            file.write(lines(answers))
+            file.write(lines(kept.values()))
+        return kept
 
-    def answers(self) -> dict[tuple[str, str], Answer]:
-        """By system and question. A last line that was cut off is taken away."""
+    def answers(self) -> Answers:
+        """All that were kept. A last line that was cut off is taken away."""
         if not self.answers_file.is_file():
             return {}
         whole, _, rest = self.answers_file.read_text("utf-8").rpartition("\n")
         if rest:
             self.answers_file.write_text(whole + "\n" if whole else "", encoding="utf-8")
-        kept = [answer(json.loads(line)) for line in whole.split("\n") if line]
-        return {(one.system, one.question): one for one in kept}
+        rows = (json.loads(line) for line in whole.split("\n") if line)
+        return by_names(
+            Answer(**row | {"calls": tuple(Call(**call) for call in row["calls"])}) for row in rows
+        )
 
 
-def answer(row: dict[str, Any]) -> Answer:
-    """A line of the file."""
-    return Answer(**row | {"calls": tuple(Call(**call) for call in row["calls"])})
+def by_names(answers: Iterable[Answer]) -> Answers:
+    """Answers by the names of system and question."""
+    return {(one.system, one.question): one for one in answers}
 
 
 def lines(rows: Iterable[Any]) -> str:

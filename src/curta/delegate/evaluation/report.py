@@ -11,10 +11,8 @@ from typing import Any
 from curta.delegate.data.answers import FEWEST_DECIMALS, PRINTED_DECIMALS
 from curta.delegate.data.example import FAILURE, RESULT
 from curta.delegate.evaluation import plots
-from curta.delegate.evaluation.comparison import Share
-from curta.delegate.evaluation.figures import Figures
-from curta.delegate.evaluation.record import Config, Folder
-from curta.delegate.evaluation.running import Answers
+from curta.delegate.evaluation.figures import Figures, Share
+from curta.delegate.evaluation.record import Answers, Config, Folder
 from curta.delegate.evaluation.suites import NEGATIVES, Question
 from curta.delegate.evaluation.systems import System
 from curta.delegate.evaluation.taxonomy import WRONG, Verdict

@@ -10,16 +10,11 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
-from curta.delegate.calculator import Calculator
-from curta.delegate.evaluation.record import Answer, Config, Folder, answer_of
+from curta.delegate.evaluation.record import Answer, Answers, Config, Folder, answer_of
 from curta.delegate.evaluation.suites import Question
-from curta.delegate.evaluation.systems import Open, System, Writes, injected
-
-Answers = dict[tuple[str, str], Answer]
-"""By the names of system and question."""
-
+from curta.delegate.evaluation.systems import Open, System, Writes
 
 Listener = Callable[[str, int, int], None]
 """Hears how many of all questions a system has answered."""
@@ -39,15 +34,10 @@ def evaluate(
     folder.begin(config, questions)
     answers = folder.answers()
 
-    def keep(found: Iterable[Answer]) -> None:
-        kept = list(found)
-        folder.append(kept)
-        answers.update({(one.system, one.question): one for one in kept})
-
     for number, system in enumerate(config.systems):
         source = source_of(system, config.systems[:number])
         if source is not None:
-            keep(same_answers(system, source, questions, answers))
+            answers |= folder.append(same_answers(system, source, questions, answers))
         generated = [
             one
             for one in questions
@@ -57,7 +47,7 @@ def evaluate(
         for batch in batches(generated, config.batch):
             if any((system.name, one.name) not in answers for one in batch):
                 write = write or opened(system)
-                keep(generate(system, batch, write))
+                answers |= folder.append(generate(system, batch, write))
             done = sum(one == system.name for one, _ in answers)
             on_progress(system.name, done, len(questions))
     return answers
@@ -75,13 +65,10 @@ def same_answers(
     system: System, source: System, questions: Sequence[Question], answers: Answers
 ) -> Iterator[Answer]:
     """Answers of the source that this system provably gives too."""
-    assert system.backend is not None
-    assert source.backend is not None
-    mine, theirs = Calculator(system.backend), Calculator(source.backend)
     for question in questions:
         there = answers[source.name, question.name]
         if (system.name, question.name) not in answers and all(
-            injected(mine, call.expression) == injected(theirs, call.expression)
+            system.injected(call.expression) == source.injected(call.expression)
             for call in there.calls
         ):
             yield dataclasses.replace(there, system=system.name, source=source.name, seconds=0.0)

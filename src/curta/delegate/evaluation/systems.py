@@ -10,12 +10,14 @@ import dataclasses
 import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
 from curta.delegate.calculator import Calculator
 from curta.delegate.calculator.backends import NAMES
+from curta.delegate.data.example import PROTOCOL
 from curta.delegate.interception.protocol import FormatName, Protocol
 from curta.errors import CalculatorError, DataError
 
@@ -60,6 +62,19 @@ class System:
     def weights(self) -> tuple[str, str | None]:
         """Systems that differ in the backend or the format only have the same."""
         return self.model, self.adapter
+
+    def injected(self, expression: str) -> str:
+        """What the model is told about an expression."""
+        try:
+            return PROTOCOL.answered(calculator(self.backend).evaluate(expression).text)
+        except CalculatorError as error:
+            return PROTOCOL.failed(error)
+
+
+@cache
+def calculator(backend: str | None) -> Calculator:
+    """The calculator of a backend; one for all systems."""
+    return Calculator(backend or "exact")
 
 
 def systems(
@@ -181,12 +196,3 @@ def writer(generating: CalcGenerator, max_new_tokens: int, **options: object) ->
         return generating.generate(prompts, max_new_tokens=max_new_tokens, **GREEDY, **options)
 
     return write
-
-
-def injected(calculator: Calculator, expression: str) -> str:
-    """What a model is told about an expression."""
-    protocol = Protocol()
-    try:
-        return protocol.answered(calculator.evaluate(expression).text)
-    except CalculatorError as error:
-        return protocol.failed(error)

@@ -23,7 +23,7 @@ from safetensors.torch import load_file, save_file
 from curta.delegate import models
 from curta.delegate.commands import data, train
 from curta.delegate.data.data_set import Mix
-from curta.delegate.evaluation.comparison import Share
+from curta.delegate.evaluation.figures import Share
 from curta.delegate.markdown import table
 from curta.delegate.markers import Markers, write_markers
 from curta.delegate.options import SMOLLM2

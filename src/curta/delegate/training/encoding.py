@@ -18,7 +18,7 @@ from torch.nn.utils.rnn import pad_sequence
 
 from curta.delegate.data.example import CALL, Example
 from curta.delegate.interception.pieces import Fragments, TokenText
-from curta.delegate.interception.protocol import Protocol
+from curta.delegate.training.config import TrainingConfig
 from curta.errors import DataError
 
 IGNORED = -100
@@ -45,19 +45,14 @@ class Encoded:
         return len(self.tokens)
 
 
-@dataclass(kw_only=True)
+@dataclass
 class Encoder:
-    """Encodes examples for one tokenizer. It is sent to other processes before it is used.
-
-    calls:    answers with calls; without, the same answers as a model without a calculator gives
-    longest:  conversations of more tokens, in the longer of their forms, are refused
-    protocol: the markers that calls are learned with
+    """Encodes examples for one tokenizer, as training is told to: with its markers, or without calls,
+    and none that is too long. It is sent to other processes before it is used.
     """
 
-    tokenizer: Any = field(kw_only=False)
-    calls: bool = True
-    longest: int = 2_048
-    protocol: Protocol = field(default_factory=Protocol)
+    tokenizer: Any
+    config: TrainingConfig = field(default_factory=TrainingConfig)
 
     def __post_init__(self) -> None:
         if self.tokenizer.chat_template is None:
@@ -75,7 +70,9 @@ class Encoder:
         """The form that is learned; nothing if one of the two is too long."""
         forms = {calls: self.conversation(example, calls) for calls in (True, False)}
         longer = max(map(len, forms.values()))
-        return replace(forms[self.calls], ordered_by=longer) if longer <= self.longest else None
+        if longer > self.config.longest:
+            return None
+        return replace(forms[self.config.calls], ordered_by=longer)
 
     def conversation(self, example: Example, calls: bool) -> Encoded:
         """One of the two forms: what the chat template puts before an answer, the answer in its
@@ -101,7 +98,7 @@ class Encoder:
         begin = 0
         for call in CALL.finditer(answer):
             before = answer[begin : call.start()]
-            text = f"{before}{self.protocol.open} {call['expression']}{self.protocol.close}"
+            text = f"{before}{self.config.open} {call['expression']}{self.config.close}"
             yield text, len(before) if call["failure"] else len(text)
             if call["behind"]:
                 yield call["behind"], 0
@@ -127,14 +124,14 @@ def own(text: str) -> Piece:
     return text, len(text)
 
 
-def batch(encoded: Sequence[Encoded], padding: int) -> dict[str, torch.Tensor]:
-    """Several conversations, filled up on the right."""
+def batch(encoded: Sequence[Encoded]) -> dict[str, torch.Tensor]:
+    """Several conversations, filled up on the right with a token that nobody reads."""
 
-    def filled(rows: Iterable[Sequence[int]], value: int) -> torch.Tensor:
+    def filled(rows: Iterable[Sequence[int]], value: int = 0) -> torch.Tensor:
         return pad_sequence(list(map(torch.tensor, rows)), batch_first=True, padding_value=value)
 
     return {
-        "input_ids": filled((one.tokens for one in encoded), padding),
+        "input_ids": filled(one.tokens for one in encoded),
         "labels": filled((one.labels for one in encoded), IGNORED),
-        "attention_mask": filled(([1] * len(one) for one in encoded), 0),
+        "attention_mask": filled([1] * len(one) for one in encoded),
     }

@@ -88,9 +88,7 @@ def train(
     with given.main_process_first(local=False):
         note(config, out, model, examples, processes=given.world_size)
     tokenizer, markers = with_markers(in_precision(model, config.precision), tokenizer, config)
-    encoder = Encoder(
-        tokenizer, calls=config.calls, longest=config.longest, protocol=config.protocol
-    )
+    encoder = Encoder(tokenizer, config)
     learned, held_back = encode(examples, encoder, on_encoded), encode(validation, encoder)
     if len(learned) < config.batch:
         raise DataError(
@@ -98,14 +96,12 @@ def train(
             f"fewer than a batch of {config.batch}"
         )
     on_left_out(len(examples) - len(learned), len(examples))
-    filled = partial(batch, padding=tokenizer.pad_token_id or 0)
-    ordered = in_order(learned, config, given.world_size)
-    learner = learner_of(model, markers, config, given, ordered, filled)
+    learner = learner_of(model, markers, config, given, in_order(learned, config, given.world_size))
 
     def measure(step: int) -> float | None:
         if not is_measured(step, len(held_back), config):
             return None
-        return loss_of(learner.model, learner.accelerator, held_back, filled, config.batch)
+        return loss_of(learner.model, learner.accelerator, held_back, config.batch)
 
     return run(learner, Told(config, Metrics(out), on_report, measure), out, markers)
 
@@ -116,16 +112,13 @@ def learner_of(
     config: TrainingConfig,
     given: TrainingArguments,
     ordered: Sequence[Encoded],
-    filled: Any,
 ) -> Learner:
-    """The model with a new adapter, which learns what stands in order, in batches that are filled
-    up.
-    """
+    """The model with a new adapter, which learns what stands in order."""
     set_seed(config.seed)
     adapted = with_adapter(model, config, markers)
     if given.device.type == "cuda":
         compile_blocks(adapted)
-    learner = Learner(model=adapted, args=given, train_dataset=ordered, data_collator=filled)
+    learner = Learner(model=adapted, args=given, train_dataset=ordered, data_collator=batch)
     if given.process_index:  # dropout of its own, adapters as all have them
         set_seed(config.seed, device_specific=True)
     return learner
@@ -181,9 +174,7 @@ def is_measured(step: int, count: int, config: TrainingConfig) -> bool:
 
 
 @torch.no_grad()
-def loss_of(
-    model: Any, accelerator: Any, held_back: Sequence[Encoded], filled: Any, size: int
-) -> float:
+def loss_of(model: Any, accelerator: Any, held_back: Sequence[Encoded], size: int) -> float:
     """The mean loss over all tokens that are held back; weights and random numbers stay.
 
     Examples of like length go together, and each process takes its share of the batches.
@@ -193,7 +184,7 @@ def loss_of(
     sums = torch.zeros(2, device=accelerator.device)
     model.eval()
     for part in parts[accelerator.process_index :: accelerator.num_processes]:
-        rows = filled(part)
+        rows = batch(part)
         sums[0] += total_loss(model, accelerator, rows)
         sums[1] += (rows["labels"] != IGNORED).sum()
     model.train()

@@ -33,8 +33,8 @@ from operator import itemgetter
 from types import CodeType
 from typing import Any
 
-from curta.delegate.data.draw import CALCULATOR, DRAWING, WORDS, Call, Draw, facts
-from curta.delegate.data.example import PROTOCOL, Example
+from curta.delegate.data.draw import DRAWING, WORDS, Call, Draw, facts
+from curta.delegate.data.example import CALCULATOR, PROTOCOL, Example
 from curta.errors import CalculatorError, DataError
 
 Names = dict[str, Any]
