@@ -23,12 +23,19 @@ from curta.delegate.data.data_set import Mix, build
 from curta.delegate.data.example import Example
 from curta.delegate.interception.protocol import Protocol
 from curta.delegate.training import sft
-from curta.delegate.training.adapter import in_precision, targets, with_adapter
 from curta.delegate.training.config import TrainingConfig
 from curta.delegate.training.encoding import Encoded, Encoder, batch
 from curta.delegate.training.run_folder import Metrics, Report, card
-from curta.delegate.training.sft import Learner, encode, in_order, loss_of, train
-from curta.delegate.training.trainer import arguments, last_checkpoint, step_of
+from curta.delegate.training.sft import (
+    Learner,
+    encode,
+    in_order,
+    loss_of,
+    targets,
+    train,
+    with_adapter,
+)
+from curta.delegate.training.trainer import arguments, in_precision, last_checkpoint, step_of
 from curta.errors import DataError
 from tests.support.tiny_language_models import chat_tokenizer, model
 

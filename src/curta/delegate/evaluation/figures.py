@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 
 from curta.delegate.data.answers import STATED
-from curta.delegate.evaluation.record import Answer
-from curta.delegate.evaluation.running import source_of
+from curta.delegate.evaluation.running import Answer, source_of
 from curta.delegate.evaluation.suites import MISTAKES, NEGATIVES, Question
 from curta.delegate.evaluation.systems import System
 from curta.delegate.evaluation.taxonomy import Kind, Verdict, malformed, verdict

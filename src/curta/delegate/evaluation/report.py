@@ -12,7 +12,7 @@ from curta.delegate.data.answers import FEWEST_DECIMALS, PRINTED_DECIMALS
 from curta.delegate.data.example import FAILURE, RESULT
 from curta.delegate.evaluation import plots
 from curta.delegate.evaluation.figures import Figures, Share
-from curta.delegate.evaluation.record import Answers, Config, Folder
+from curta.delegate.evaluation.running import Answers, Config, Folder
 from curta.delegate.evaluation.suites import NEGATIVES, Question
 from curta.delegate.evaluation.systems import System
 from curta.delegate.evaluation.taxonomy import WRONG, Verdict

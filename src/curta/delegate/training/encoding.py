@@ -47,8 +47,8 @@ class Encoded:
 
 @dataclass
 class Encoder:
-    """Encodes examples for one tokenizer, as training is told to: with its markers, or without calls,
-    and none that is too long. It is sent to other processes before it is used.
+    """Encodes examples for one tokenizer, as training is told to: with which markers, or
+    without calls, and none that is too long. It is sent to other processes before it is used.
     """
 
     tokenizer: Any

@@ -28,11 +28,10 @@ from curta.delegate.interception.protocol import Protocol
 from curta.delegate.interception.row import Row
 from curta.delegate.markers import read_markers
 from curta.delegate.models import with_trained_adapter
-from curta.delegate.training.adapter import in_precision
 from curta.delegate.training.config import GrpoConfig
 from curta.delegate.training.rewards import JUDGES, Judge
 from curta.delegate.training.run_folder import Metrics, note
-from curta.delegate.training.trainer import Listener, Told, arguments, batches, run
+from curta.delegate.training.trainer import Listener, Told, arguments, batches, in_precision, run
 from curta.errors import DataError, DivergedError, UserError
 
 try:

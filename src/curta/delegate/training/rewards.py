@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from curta.delegate.data.answers import is_right, value
 from curta.delegate.data.data_set import NEGATIVE
 from curta.delegate.data.example import PROTOCOL
-from curta.delegate.evaluation.record import call_of
+from curta.delegate.evaluation.running import call_of
 from curta.delegate.interception.events import CallRejected, CallResult
 
 if TYPE_CHECKING:

@@ -8,6 +8,7 @@ calls learn from the same examples in the same order.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack
@@ -19,16 +20,18 @@ from typing import Any
 
 import torch
 from accelerate.utils import set_seed
+from torch import nn
 from transformers import Trainer, TrainingArguments
+from transformers.pytorch_utils import Conv1D
 
 from curta.delegate.data.example import Example
-from curta.delegate.markers import Markers, as_tokens, make_room
-from curta.delegate.training.adapter import in_precision, with_adapter
+from curta.delegate.markers import Markers, as_tokens, make_room, trained_rows
+from curta.delegate.models import without_renaming
 from curta.delegate.training.config import TrainingConfig
 from curta.delegate.training.encoding import IGNORED, Encoded, Encoder, batch
 from curta.delegate.training.loss import total_loss
 from curta.delegate.training.run_folder import Metrics, note
-from curta.delegate.training.trainer import Listener, Told, arguments, batches, run
+from curta.delegate.training.trainer import Listener, Told, arguments, batches, in_precision, run
 from curta.errors import DataError
 
 Counting = Callable[[int, int], None]
@@ -41,6 +44,9 @@ last: an example that is only read takes a third of its training, so a twelfth o
 
 CHUNK = 2_000
 """Examples that a process encodes at a time."""
+
+BLOCK = re.compile(r"\.(?:layers|h|blocks)\.(?P<number>\d+)\.")
+OTHER_MIXERS = re.compile(r"linear_attn|mamba|mixer|conv|delta")
 
 
 class Learner(Trainer):
@@ -122,6 +128,46 @@ def learner_of(
     if given.process_index:  # dropout of its own, adapters as all have them
         set_seed(config.seed, device_specific=True)
     return learner
+
+
+def with_adapter(model: Any, config: TrainingConfig, markers: Markers | None = None) -> Any:
+    """The model with an adapter that is trained, and everything else held fixed.
+
+    Of the embeddings only rows of new tokens are trained, and kept with the adapter.
+    """
+    from peft import LoraConfig, get_peft_model
+
+    lora = LoraConfig(
+        r=config.rank,
+        lora_alpha=config.alpha,
+        lora_dropout=config.dropout,
+        target_modules=targets(model, config),
+        task_type="CAUSAL_LM",
+        fan_in_fan_out=any(isinstance(one, Conv1D) for one in model.modules()),
+        trainable_token_indices=trained_rows(model, markers or Markers()),
+    )
+    with without_renaming():
+        return get_peft_model(model, lora)
+
+
+def targets(model: nn.Module, config: TrainingConfig) -> list[str]:
+    """The names of the layers that get one: linear ones of the last blocks."""
+    blocks = {
+        name: int(match["number"])
+        for name, module in model.named_modules()
+        if isinstance(module, nn.Linear | Conv1D)
+        if (match := BLOCK.search(f".{name}."))
+    }
+    first = max(blocks.values(), default=0) + 1 - config.last_blocks if config.last_blocks else 0
+    found = [name for name, number in blocks.items() if number >= first]
+    if config.mode == "mlp":
+        found = [name for name in found if not OTHER_MIXERS.search(name)]
+    if not found:
+        raise DataError(
+            f"mode = {config.mode}, last_blocks = {config.last_blocks}: the model has no linear "
+            "layers there"
+        )
+    return found
 
 
 def with_markers(model: Any, tokenizer: Any, config: TrainingConfig) -> tuple[Any, Markers]:

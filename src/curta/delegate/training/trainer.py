@@ -17,7 +17,7 @@ import torch
 from transformers import PrinterCallback, TrainerCallback
 
 from curta.delegate.markers import Markers, write_markers
-from curta.delegate.training.config import Updates
+from curta.delegate.training.config import Precision, Updates
 from curta.delegate.training.run_folder import Metrics, Report, write_card
 from curta.errors import DivergedError
 
@@ -25,6 +25,14 @@ Listener = Callable[[Report], None]
 
 BUCKET = 16
 """Batches whose examples are sorted by length together, so that little is filled up."""
+
+
+def in_precision(model: Any, precision: Precision) -> Any:
+    """The model in float32 if it is trained so; for bfloat16 it stays as it is kept.
+
+    There its products are in bfloat16 either way, and a large model has room for its own type only.
+    """
+    return model.float() if precision == "float32" else model
 
 
 def arguments(kind: Any, config: Updates, out: Path, **more: Any) -> Any:
