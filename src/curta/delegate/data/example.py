@@ -11,8 +11,7 @@ from curta.errors import CalculatorError
 
 PROTOCOL = Protocol()
 CALCULATOR = Calculator()
-KINDS: list[type[CalculatorError]] = [CalculatorError, *CalculatorError.__subclasses__()]
-ERRORS = {kind.brief: kind for kind in KINDS}
+ERRORS = {kind.brief: kind for kind in (CalculatorError, *CalculatorError.__subclasses__())}
 """What a model is told where a call has no result."""
 FAILURE = "error: (?:" + "|".join(sorted(ERRORS, key=len, reverse=True)) + ")"
 RESULT = r"-?[0-9]+(?:\.[0-9]+)?(?:e-?[0-9]+)?|true|false"

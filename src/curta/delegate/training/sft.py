@@ -103,11 +103,12 @@ def train(
         )
     on_left_out(len(examples) - len(learned), len(examples))
     learner = learner_of(model, markers, config, given, in_order(learned, config, given.world_size))
+    cheap = CHEAP * len(held_back) <= config.checkpoint * config.batch * config.accumulate
 
     def measure(step: int) -> float | None:
-        if not is_measured(step, len(held_back), config):
-            return None
-        return loss_of(learner.model, learner.accelerator, held_back, config.batch)
+        if held_back and (step == config.steps or (cheap and step % config.checkpoint == 0)):
+            return loss_of(learner.model, learner.accelerator, held_back, config.batch)
+        return None
 
     return run(learner, Told(config, Metrics(out), on_report, measure), out, markers)
 
@@ -123,7 +124,9 @@ def learner_of(
     set_seed(config.seed)
     adapted = with_adapter(model, config, markers)
     if given.device.type == "cuda":
-        compile_blocks(adapted)
+        # What is there many times: a small model's updates are mostly starting kernels.
+        for layer in getattr(adapted.get_base_model().get_decoder(), "layers", ()):
+            layer.compile(dynamic=True)
     learner = Learner(model=adapted, args=given, train_dataset=ordered, data_collator=batch)
     if given.process_index:  # dropout of its own, adapters as all have them
         set_seed(config.seed, device_specific=True)
@@ -196,13 +199,6 @@ def encode(
     return found
 
 
-def compile_blocks(adapted: Any) -> None:
-    """Compile what is there many times; a small model's updates are mostly starting kernels."""
-    layers = getattr(adapted.get_base_model().get_decoder(), "layers", ())
-    for layer in layers:
-        layer.compile(dynamic=True)
-
-
 def in_order(
     encoded: Sequence[Encoded], config: TrainingConfig, processes: int = 1
 ) -> list[Encoded]:
@@ -210,13 +206,6 @@ def in_order(
     order = batches([one.ordered_by for one in encoded], config.batch, config.seed)
     passes = islice(order, config.steps * config.accumulate * processes)
     return [encoded[number] for numbers in passes for number in numbers]
-
-
-def is_measured(step: int, count: int, config: TrainingConfig) -> bool:
-    """Whether the loss on so many validation examples is measured at a step."""
-    trained = config.checkpoint * config.batch * config.accumulate
-    cheap = step % config.checkpoint == 0 and CHEAP * count <= trained
-    return count > 0 and (cheap or step == config.steps)
 
 
 @torch.no_grad()
