@@ -11,7 +11,8 @@ from curta.errors import CalculatorError
 
 PROTOCOL = Protocol()
 CALCULATOR = Calculator()
-ERRORS = {kind.brief: kind for kind in (CalculatorError, *CalculatorError.__subclasses__())}
+KINDS: list[type[CalculatorError]] = [CalculatorError, *CalculatorError.__subclasses__()]
+ERRORS = {kind.brief: kind for kind in KINDS}
 """What a model is told where a call has no result."""
 FAILURE = "error: (?:" + "|".join(sorted(ERRORS, key=len, reverse=True)) + ")"
 RESULT = r"-?[0-9]+(?:\.[0-9]+)?(?:e-?[0-9]+)?|true|false"

@@ -14,6 +14,7 @@ import math
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -74,7 +75,7 @@ def improve(
             processing_class=tokenizer,
             train_dataset=asked,
             reward_funcs=rewards,
-            rollout_func=answering(protocol, config),
+            rollout_func=partial(answers, protocol, config),
         )
     return run(trainer, Told(config, Metrics(out), on_report), out, read_markers(begun_with))
 
@@ -120,36 +121,34 @@ def questions(examples: Sequence[Example], config: GrpoConfig, processes: int) -
     )
 
 
-def answering(protocol: Protocol, config: GrpoConfig) -> Callable[[Any, Any], dict[str, Any]]:
+def answers(
+    protocol: Protocol, config: GrpoConfig, prompts: Sequence[Any], trainer: Any
+) -> dict[str, Any]:
     """How TRL gets answers: from our own loop, with a mask of what the model chose."""
-
-    def answer(prompts: Sequence[Any], trainer: Any) -> dict[str, Any]:
-        model = trainer.accelerator.unwrap_model(trainer.model)
-        generator = CalcGenerator(model, trainer.processing_class, protocol=protocol)
-        found: list[Rollout] = []
-        at_once = config.batch * config.group
-        for begin in range(0, len(prompts), at_once):
-            found += rollouts(
-                generator,
-                prompts[begin : begin + at_once],
-                trainer.eos_token_ids,
-                do_sample=True,
-                temperature=config.temperature,
-                top_k=0,
-                top_p=1.0,
-                repetition_penalty=1.0,
-                max_new_tokens=config.max_new_tokens,
-                logits_processor=LogitsProcessorList([drawable]),
-            )
-        return {
-            "prompt_ids": [one.prompt for one in found],
-            "completion_ids": [one.tokens for one in found],
-            "env_mask": [one.own for one in found],
-            "logprobs": None,
-            "output": [one.output for one in found],
-        }
-
-    return answer
+    model = trainer.accelerator.unwrap_model(trainer.model)
+    generator = CalcGenerator(model, trainer.processing_class, protocol=protocol)
+    found: list[Rollout] = []
+    at_once = config.batch * config.group
+    for begin in range(0, len(prompts), at_once):
+        found += rollouts(
+            generator,
+            prompts[begin : begin + at_once],
+            trainer.eos_token_ids,
+            do_sample=True,
+            temperature=config.temperature,
+            top_k=0,
+            top_p=1.0,
+            repetition_penalty=1.0,
+            max_new_tokens=config.max_new_tokens,
+            logits_processor=LogitsProcessorList([drawable]),
+        )
+    return {
+        "prompt_ids": [one.prompt for one in found],
+        "completion_ids": [one.tokens for one in found],
+        "env_mask": [one.own for one in found],
+        "logprobs": None,
+        "output": [one.output for one in found],
+    }
 
 
 @dataclass(frozen=True)
