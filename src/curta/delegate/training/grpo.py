@@ -3,9 +3,6 @@
 A question is answered several times, with calls answered as always; an answer is pushed up or down
 by how much better or worse it is than the others to the same question. Only tokens that the model
 chose are pushed: results behind calls are in the answers, and masked.
-
-Which questions are asked when is a function of the seed, and checkpoints hold adapter, optimiser
-and random numbers, so a run that was killed goes on where its last checkpoint was made.
 """
 
 from __future__ import annotations

@@ -1,9 +1,7 @@
 """Supervised fine-tuning of an adapter.
 
-What happens at a step is a function of the configuration and the step, so a run that was killed
-goes on from its last checkpoint as if nothing had been: the adapter, the optimiser's state and the
-random numbers of dropout are kept, and the order of examples is computed. Adapters with and without
-calls learn from the same examples in the same order.
+What happens at a step is a function of the configuration and the step: the order of examples is
+computed. Adapters with and without calls learn from the same ones in the same order.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
 """What both stages of training have in common: the trainer of transformers, told to do no more
-than it is asked. It keeps checkpoints, and a run that was killed goes on from the last one.
+than it is asked. It keeps checkpoints of adapter, optimiser and random numbers, and what is trained
+when is a function of the seed: a run that was killed goes on from the last one.
 """
 
 from __future__ import annotations
