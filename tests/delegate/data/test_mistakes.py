@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from curta.delegate.calculator import Calculator
 from curta.delegate.data.answers import is_right
-from curta.delegate.data.data_set import Mix, build, counts, leaks
+from curta.delegate.data.data_set import MISTAKE, Mix, build, counts, leaks
 from curta.delegate.data.example import CALL, ERRORS, Example, has_failure
-from curta.delegate.data.mistakes import CATEGORY, fails
 from curta.delegate.data.templates import Template, example, mistakes
+from curta.delegate.data.templates.engine import fails
 from curta.delegate.interception.protocol import Protocol
 from curta.errors import CalculatorError, DataError
 
@@ -90,12 +90,12 @@ def test_every_error_is_found_behind_its_call(brief: str, rest: str) -> None:
 def test_a_mix_has_the_share_that_was_asked_for() -> None:
     mix = Mix(train=1_000, valid=20, test=300, mistakes=0.1)
     made = build(mix)
-    assert 0.06 < counts(made.train)[CATEGORY] / 1_000 < 0.14
-    assert counts(made.test)[CATEGORY] > 0
+    assert 0.06 < counts(made.train)[MISTAKE] / 1_000 < 0.14
+    assert counts(made.test)[MISTAKE] > 0
     assert leaks(made) == []
     assert made == build(mix)
     without = build(dataclasses.replace(mix, mistakes=0.0))
-    assert counts(without.train)[CATEGORY] == 0
+    assert counts(without.train)[MISTAKE] == 0
     with pytest.raises(DataError, match=r"mistakes = 0\.7"):
         dataclasses.replace(mix, mistakes=0.7)
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from curta.delegate.calculator import Calculator
 from curta.delegate.data.example import ERRORS
-from curta.delegate.evaluation.record import Answer, answer_of
+from curta.delegate.evaluation.running import Answer, answer_of
 from curta.delegate.evaluation.suites import Question
 from curta.delegate.evaluation.systems import System, Writes
 from curta.delegate.interception.events import (

@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from curta.delegate.evaluation.comparison import Share, bootstrap_difference, mcnemar
+from curta.delegate.evaluation.figures import Share, bootstrap_difference, mcnemar
 
 
 def test_intervals_are_wilsons() -> None:

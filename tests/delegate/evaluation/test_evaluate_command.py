@@ -12,8 +12,8 @@ pytest.importorskip("peft")
 
 from curta.app.command_line import main
 from curta.delegate.commands import evaluate
-from curta.delegate.training.adapter import with_adapter
 from curta.delegate.training.config import TrainingConfig
+from curta.delegate.training.sft import with_adapter
 from curta.terminal import Progress
 from tests.support.commands_page import differences
 from tests.support.tiny_language_models import chat_tokenizer, model, tools_tokenizer

@@ -13,11 +13,9 @@ pytest.importorskip("transformers")
 pytest.importorskip("matplotlib")
 
 from curta.delegate.data.answers import is_right
-from curta.delegate.evaluation.comparison import Share
-from curta.delegate.evaluation.figures import Figures
-from curta.delegate.evaluation.record import Config, Folder
+from curta.delegate.evaluation.figures import Figures, Share
 from curta.delegate.evaluation.report import marked, write_report
-from curta.delegate.evaluation.running import evaluate
+from curta.delegate.evaluation.running import Config, Folder, evaluate
 from curta.delegate.evaluation.suites import MISTAKES, NEGATIVES, SVAMP, TEMPLATES, Question
 from curta.delegate.evaluation.systems import System
 from tests.delegate.evaluation.scripted_answers import LIMIT, Scripted, answer

@@ -11,8 +11,7 @@ import pytest
 pytest.importorskip("transformers")
 
 from curta.delegate.evaluation.figures import Figures
-from curta.delegate.evaluation.record import Config, Folder
-from curta.delegate.evaluation.running import batches, evaluate
+from curta.delegate.evaluation.running import Config, Folder, batches, evaluate
 from curta.delegate.evaluation.suites import Question
 from curta.delegate.evaluation.systems import System, generator, systems, writer
 from curta.errors import DataError

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from curta.delegate.data import data_set, mistakes
+from curta.delegate.data import data_set
 from curta.delegate.data.templates import templates
 from curta.delegate.data.templates.engine import templates_of
 from curta.delegate.evaluation import suites
@@ -22,7 +22,6 @@ from curta.delegate.evaluation.suites import (
     TRAINED,
     Question,
     Sources,
-    fresh,
     joined,
     questions,
 )
@@ -36,6 +35,12 @@ SVAMP = {
     "Answer": 1.0,
     "Type": "Common-Divison",
 }
+
+
+def fresh(digits: tuple[int, int], count: int, *, negatives: int, seed: int = 0) -> list[Question]:
+    """Questions drawn anew from the templates for tests."""
+    sources = Sources(digits=digits, count=count, negatives=negatives, seed=seed)
+    return questions([TEMPLATES], sources)
 
 
 def test_fresh_questions_are_as_long_as_asked_and_never_trained() -> None:
@@ -113,7 +118,7 @@ def test_questions_that_have_no_answer_are_a_suite_of_their_own(tmp_path: Path) 
     found = questions(["templates"], Sources(data=tmp_path))
     assert {one.suite for one in found} == {TEMPLATES, NEGATIVES, MISTAKES}
     for one in found:
-        assert (one.category == mistakes.CATEGORY) == (one.suite == MISTAKES)
+        assert (one.category == data_set.MISTAKE) == (one.suite == MISTAKES)
 
 
 def test_digits_of_the_longest_number() -> None:

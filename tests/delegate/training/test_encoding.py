@@ -10,9 +10,9 @@ pytest.importorskip("transformers")
 
 from curta.delegate.data.example import CALL, Example
 from curta.delegate.data.templates import example, mistakes, templates
-from curta.delegate.interception.protocol import Protocol
+from curta.delegate.training.config import TrainingConfig
 from curta.delegate.training.encoding import IGNORED, Encoder, batch
-from curta.delegate.training.order import batches
+from curta.delegate.training.trainer import batches
 from curta.errors import DataError
 from tests.support.tiny_language_models import chat_tokenizer, tokenizer, tokenizer_of_any_text
 
@@ -52,7 +52,7 @@ def test_a_unit_right_behind_a_result_is_learned() -> None:
 
 
 def test_without_calls_everything_is_the_models_own() -> None:
-    encoder = Encoder(chat_tokenizer(), calls=False)
+    encoder = Encoder(chat_tokenizer(), TrainingConfig(calls=False))
     assert learned(encoder, ONE) == (
         "There are 6*7 = 42, and half is 42/2 = 21.\nThe answer is 21.<end>"
     )
@@ -74,7 +74,7 @@ def test_calls_that_fail_are_read_and_not_learned() -> None:
     encoded = encoder(failing)
     assert encoded is not None
     assert failing.answer in encoder.tokenizer.decode(list(encoded.tokens))
-    without = Encoder(chat_tokenizer(), calls=False)
+    without = Encoder(chat_tokenizer(), TrainingConfig(calls=False))
     assert learned(without, failing) == "Again: 2*(3+4) = 14.\nThe answer is 14.<end>"
 
 
@@ -90,12 +90,12 @@ def test_all_mistakes_are_learned_without_the_mistake() -> None:
 
 
 def test_other_markers_are_learned_instead() -> None:
-    encoder = Encoder(chat_tokenizer(), protocol=Protocol(open="[[", close="]]"))
+    encoder = Encoder(chat_tokenizer(), TrainingConfig(open="[[", close="]]"))
     assert learned(encoder, ONE).startswith("There are [[ 6*7]], and half is [[ 42/2]].")
 
 
 def test_all_templates_can_be_encoded_and_read_back() -> None:
-    encoder = Encoder(tokenizer_of_any_text(), longest=10_000)
+    encoder = Encoder(tokenizer_of_any_text(), TrainingConfig(longest=10_000))
     drawn = [example(template, 0, number, (1, 4)) for template in templates() for number in (0, 1)]
     assert any(not (one.question + one.answer).isascii() for one in drawn)
     for one in drawn:
@@ -106,7 +106,7 @@ def test_all_templates_can_be_encoded_and_read_back() -> None:
 
 
 def test_long_conversations_are_left_out_and_templates_are_needed() -> None:
-    assert Encoder(chat_tokenizer(), longest=30)(ONE) is None
+    assert Encoder(chat_tokenizer(), TrainingConfig(longest=30))(ONE) is None
     with pytest.raises(DataError, match="no chat template"):
         Encoder(tokenizer())
 
@@ -115,7 +115,7 @@ def test_a_batch_is_filled_up_on_the_right() -> None:
     encoder = Encoder(chat_tokenizer())
     short = Example("a", "b", None, "negative", "none")
     rows = [encoder(one) for one in (ONE, short)]
-    made = batch([row for row in rows if row], padding=0)
+    made = batch([row for row in rows if row])
     assert made["input_ids"].shape == made["labels"].shape == made["attention_mask"].shape
     count = int(made["attention_mask"][1].sum())
     assert count == len(rows[1] or ())

@@ -28,9 +28,14 @@ from curta.delegate.interception.generator import CalcGenerator, Output
 from curta.delegate.interception.protocol import Protocol
 from curta.delegate.training import grpo
 from curta.delegate.training.config import TrainingConfig
-from curta.delegate.training.grpo import GrpoConfig, improve, questions, trainer_arguments
-from curta.delegate.training.rewards import JUDGES, Asked
-from curta.delegate.training.rollouts import rollouts
+from curta.delegate.training.grpo import (
+    GrpoConfig,
+    improve,
+    questions,
+    rollouts,
+    trainer_arguments,
+)  # fmt: skip
+from curta.delegate.training.rewards import JUDGES
 from curta.delegate.training.run_folder import Report
 from curta.delegate.training.sft import train
 from curta.delegate.training.trainer import last_checkpoint, step_of
@@ -78,7 +83,7 @@ def run(first_stage: Path, out: Path, config: GrpoConfig = CONFIG, **given: Any)
     return improve(base, tokenizer, EXAMPLES, config, out, **given)
 
 
-def letters(output: Output, asked: Asked) -> float:
+def letters(output: Output, wanted: str | None, category: str) -> float:
     """A toy: how much of an answer is digits."""
     return sum(each.isdigit() for each in output.text) / max(len(output.text), 1)
 
@@ -166,7 +171,7 @@ def test_rows_are_cut_where_they_end() -> None:
     for one in found:
         assert len(one.tokens) == len(one.own) == one.output.tokens
         assert 1 not in one.tokens[:-1]
-        assert one.output.ended == (one.tokens[-1] == 1 and one.own[-1])
+        assert one.output.ended == (one.tokens[-1] == 1 and bool(one.own[-1]))
         assert len(one.tokens) <= 20
     assert {one.output.ended for one in found} == {True, False}
 

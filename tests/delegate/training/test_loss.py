@@ -21,7 +21,7 @@ SYSTEM = tuple(range(20, 26))
 
 def mean_loss(model: Any, part: list[Encoded]) -> torch.Tensor:
     """Of all tokens that are learned."""
-    rows = batch(part, 0)
+    rows = batch(part)
     return total_loss(model, Accelerator(), rows) / (rows["labels"] != IGNORED).sum()
 
 
@@ -42,7 +42,7 @@ PART = [conversation(3, 4), conversation(7, 12), conversation(5, 2)]
 def test_it_is_the_plain_one_with_the_same_gradients(family: str) -> None:
     tiny = copy.deepcopy(model(family))
     trained = list(tiny.parameters())
-    plain = tiny(**batch(PART, 0), use_cache=False).loss
+    plain = tiny(**batch(PART), use_cache=False).loss
     wanted = torch.autograd.grad(plain, trained, allow_unused=True)
     loss = mean_loss(tiny, PART)
     found = torch.autograd.grad(loss, trained, allow_unused=True)
@@ -57,7 +57,7 @@ def test_it_is_the_plain_one_with_the_same_gradients(family: str) -> None:
 def test_only_what_all_have_and_nobody_learns_is_shared() -> None:
 
     def shared(part: list[Encoded]) -> int:
-        return shared_tokens(batch(part, 0))
+        return shared_tokens(batch(part))
 
     assert shared(PART) == len(SYSTEM)
     # The token before a learned one scores it, and so has to be read with the rest.
@@ -70,7 +70,7 @@ def test_only_what_all_have_and_nobody_learns_is_shared() -> None:
 @pytest.mark.parametrize("part", [PART[:1], [PART[1], PART[1]]], ids=["one", "two alike"])
 def test_questions_that_are_shared_to_their_end_lose_nothing(part: list[Encoded]) -> None:
     tiny = model("grouped queries")
-    wanted = float(tiny(**batch(part, 0), use_cache=False).loss.detach())
+    wanted = float(tiny(**batch(part), use_cache=False).loss.detach())
     assert float(mean_loss(tiny, part).detach()) == pytest.approx(wanted)
 
 

@@ -119,7 +119,7 @@ def test_an_adapter_comes_back_with_its_tokens_and_its_protocol(
     assert max(len(one) for key, one in saved.items() if "lora" not in key) == 2
     assert all(one.numel() < len(widened) * hidden for one in saved.values())
 
-    encoded = Encoder(widened, protocol=FRESH)(examples()[0])
+    encoded = Encoder(widened, TrainingConfig(open=FRESH.open, close=FRESH.close))(examples()[0])
     assert encoded is not None
     tokens = list(encoded.tokens)
     assert set(read_markers(tmp_path / "adapter").new) <= set(tokens)

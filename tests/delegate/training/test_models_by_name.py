@@ -25,8 +25,8 @@ from curta.delegate.interception.generator import CalcGenerator
 from curta.delegate.interception.protocol import Protocol
 from curta.delegate.lean import import_transformers
 from curta.delegate.markers import as_tokens, make_room, write_markers
-from curta.delegate.training.adapter import with_adapter
 from curta.delegate.training.config import TrainingConfig
+from curta.delegate.training.sft import with_adapter
 from curta.errors import DataError, UserError
 from tests.support.tiny_language_models import chat_tokenizer, model
 

@@ -7,7 +7,6 @@ import dataclasses
 import json
 import shlex
 import shutil
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -24,13 +23,19 @@ from curta.delegate.data.data_set import Mix, build
 from curta.delegate.data.example import Example
 from curta.delegate.interception.protocol import Protocol
 from curta.delegate.training import sft
-from curta.delegate.training.adapter import in_precision, targets, with_adapter
-from curta.delegate.training.card import card
 from curta.delegate.training.config import TrainingConfig
 from curta.delegate.training.encoding import Encoded, Encoder, batch
-from curta.delegate.training.run_folder import Metrics, Report
-from curta.delegate.training.sft import Learner, encode, in_order, loss_of, train
-from curta.delegate.training.trainer import arguments, last_checkpoint, step_of
+from curta.delegate.training.run_folder import Metrics, Report, card
+from curta.delegate.training.sft import (
+    Learner,
+    encode,
+    in_order,
+    loss_of,
+    targets,
+    train,
+    with_adapter,
+)
+from curta.delegate.training.trainer import arguments, in_precision, last_checkpoint, step_of
 from curta.errors import DataError
 from tests.support.tiny_language_models import chat_tokenizer, model
 
@@ -48,8 +53,7 @@ CONFIG = TrainingConfig(
 
 
 def encoded(examples: list[Example] = EXAMPLES, config: TrainingConfig = CONFIG) -> list[Encoded]:
-    encoder = Encoder(chat_tokenizer(), calls=config.calls, longest=config.longest)
-    return encode(examples, encoder)
+    return encode(examples, Encoder(chat_tokenizer(), config))
 
 
 def fresh(family: str = "grouped queries") -> torch.nn.Module:
@@ -206,9 +210,9 @@ def test_examples_that_are_held_back_are_measured_and_change_nothing(tmp_path: P
 def test_the_loss_is_the_mean_over_tokens_however_they_are_batched() -> None:
     held_back = encoded(EXAMPLES[:7])
     tiny, accelerator = fresh().eval(), Accelerator()
-    whole = tiny(**batch(held_back, 0)).loss
+    whole = tiny(**batch(held_back)).loss
     for size in (1, 3, 7):
-        measured = loss_of(tiny, accelerator, held_back, partial(batch, padding=0), size)
+        measured = loss_of(tiny, accelerator, held_back, size)
         assert measured == pytest.approx(float(whole.detach()), rel=1e-5)
         assert tiny.training
 
@@ -296,8 +300,7 @@ def test_passes_of_an_update_are_one_batch(tmp_path: Path) -> None:
         )  # fmt: skip
         torch.manual_seed(0)
         adapted = with_adapter(fresh(), config)
-        filled = partial(batch, padding=0)
-        learner = Learner(model=adapted, args=given, train_dataset=rows, data_collator=filled)
+        learner = Learner(model=adapted, args=given, train_dataset=rows, data_collator=batch)
         loss = learner.train().training_loss
         found.append((loss, [p.detach().clone() for p in adapted.parameters() if p.requires_grad]))
     (loss, whole), (parted_loss, parted) = found

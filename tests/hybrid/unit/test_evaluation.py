@@ -10,7 +10,7 @@ pytest.importorskip("transformers")
 
 
 from curta.delegate import models
-from curta.delegate.evaluation.comparison import Share
+from curta.delegate.evaluation.figures import Share
 from curta.delegate.evaluation.suites import NEGATIVES
 from curta.delegate.evaluation.systems import System
 from curta.hybrid.unit.arithmetic import Operation

@@ -95,9 +95,8 @@ def run(options: Options) -> int:
     """Ask, judge, and say how it went."""
     folder = folder_of(options.out)
     from curta.delegate import models
-    from curta.delegate.evaluation.record import Config, Folder
     from curta.delegate.evaluation.report import plain, write_report
-    from curta.delegate.evaluation.running import evaluate
+    from curta.delegate.evaluation.running import Config, Folder, evaluate
     from curta.delegate.evaluation.suites import questions
     from curta.delegate.evaluation.systems import check_formats, opener, systems
 

@@ -16,16 +16,13 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import partial
+from functools import wraps
 from pathlib import Path
 from typing import Any
 
-from curta.delegate.calculator import Calculator
 from curta.delegate.data.draw import Call
-from curta.delegate.data.example import CALL, Example
+from curta.delegate.data.example import CALCULATOR, CALL, Example
 from curta.errors import CalculatorError, DataError, FileError
-
-CALCULATOR = Calculator()
 
 NUMBER = r"[$€£]?-?[0-9]+(?:,[0-9]{3})*(?:\.[0-9]+)?|[$€£]?-?\.[0-9]+"
 SAID = r"(?P<said>[-−–$€£0-9.,+*/x×·÷()% ]*=\s*)?[$€£]?"
@@ -78,23 +75,29 @@ def shortest(converted: Converted, most: int) -> None:
 Row = Mapping[str, Any]
 
 
-def converted(rows: Iterable[Row], convert: Callable[[Row, int], Example]) -> Converted:
+def of_rows(convert: Callable[[Row, int], Example]) -> Callable[[Iterable[Row]], Converted]:
     """Convert each row, or count why not."""
-    found = Converted()
-    for at, row in enumerate(rows):
-        try:
-            found.examples.append(convert(row, at))
-        except DroppedError as reason:
-            found.dropped[str(reason)] += 1
-        except (LookupError, TypeError) as error:
-            raise DataError(
-                f"row {at + 1} of an annotated set has another shape: no {error}"
-            ) from error
-    return found
+
+    @wraps(convert)
+    def converted(rows: Iterable[Row]) -> Converted:
+        found = Converted()
+        for at, row in enumerate(rows):
+            try:
+                found.examples.append(convert(row, at))
+            except DroppedError as reason:
+                found.dropped[str(reason)] += 1
+            except (LookupError, TypeError) as error:
+                raise DataError(
+                    f"row {at + 1} of an annotated set has another shape: no {error}"
+                ) from error
+        return found
+
+    return converted
 
 
-def gsm8k_example(row: Row, at: int) -> Example:
-    """One row of GSM8K."""
+@of_rows
+def from_gsm8k(row: Row, at: int) -> Example:
+    """Rows of GSM8K, with `question` and `answer`."""
     reasoning, marker, value = str(row["answer"]).rpartition("####")
     if not marker:
         raise DroppedError("no final answer")
@@ -102,8 +105,17 @@ def gsm8k_example(row: Row, at: int) -> Example:
     return example(row, written, plain(value), "gsm8k", at)
 
 
-from_gsm8k = partial(converted, convert=gsm8k_example)
-"""Rows with `question` and `answer`."""
+@of_rows
+def from_calc_x(row: Row, at: int) -> Example:
+    """Rows with `question` and `chain`, as all sets of Calc-X have them."""
+    chain = str(row["chain"])
+    result = RESULT.search(chain)
+    if result is None:
+        raise DroppedError("no final answer")
+    written = GADGET.sub(called, RESULT.sub("", chain))
+    written = re.sub(r"[ \t]*\n\s*", "\n", written).strip()
+    name = str(row.get("source", "calc-x"))
+    return example(row, written, plain(result["value"]), name, row.get("id", at))
 
 
 def example(row: Row, written: str, value: str, name: str, number: object) -> Example:
@@ -143,22 +155,6 @@ def bare(expression: str) -> str:
     """An expression without spaces and currencies, its operators written in one way."""
     plain = re.sub(r"[\s$€£,]", "", expression)
     return re.sub("[x×]", "*", plain).replace("÷", "/")
-
-
-def calc_x_example(row: Row, at: int) -> Example:
-    """One row of a set of Calc-X."""
-    chain = str(row["chain"])
-    result = RESULT.search(chain)
-    if result is None:
-        raise DroppedError("no final answer")
-    written = GADGET.sub(called, RESULT.sub("", chain))
-    written = re.sub(r"[ \t]*\n\s*", "\n", written).strip()
-    name = str(row.get("source", "calc-x"))
-    return example(row, written, plain(result["value"]), name, row.get("id", at))
-
-
-from_calc_x = partial(converted, convert=calc_x_example)
-"""Rows with `question` and `chain`, as all sets of Calc-X have them."""
 
 
 def check_calls(question: str, written: str, value: str) -> None:

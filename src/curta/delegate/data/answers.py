@@ -5,11 +5,8 @@ from __future__ import annotations
 import re
 from fractions import Fraction
 
-from curta.delegate.calculator import Calculator
-from curta.delegate.data.example import CALL
+from curta.delegate.data.example import CALCULATOR, CALL
 from curta.errors import CalculatorError
-
-CALCULATOR = Calculator()
 
 NUMBER = r"-?[$€£]?-?(?:[0-9][0-9,]*(?:\.[0-9]+)?|\.[0-9]+)(?:e-?[0-9]+)?"
 STATED = re.compile(
@@ -60,32 +57,25 @@ def is_right(text: str, wanted: str) -> bool:
 
 
 def same(said: str, wanted: str) -> bool:
-    """Whether two results are one: the same number, rounded perhaps, or the same words."""
+    """Whether two results are one: the same number, rounded perhaps, or the same words.
+
+    Rounded either to fewer decimals, at least two and two digits that count; or the wanted one has
+    as many as the calculator prints, so that it may be rounded itself.
+    """
     a, b = value(said), value(wanted)
     if a is None or b is None:
         return words(said) in (words(wanted), words(wanted) + " am")
-    return a == b or is_rounded(a, decimals(said), b, decimals(wanted), digits(said))
-
-
-def is_rounded(said: Fraction, given: int, wanted: Fraction, asked: int, written: int) -> bool:
-    """Whether a number with so many decimals and digits is another one, rounded.
-
-    Either to fewer decimals, at least two and two digits that count; or the wanted one has as many
-    as the calculator prints, so that it may be rounded itself.
-    """
-    fewer = FEWEST_DECIMALS <= given < asked and written >= FEWEST_DECIMALS
+    given, asked = decimals(said), decimals(wanted)
+    digits_that_count = len(re.sub(r"[^0-9]", "", said).lstrip("0"))
+    fewer = FEWEST_DECIMALS <= given < asked and digits_that_count >= FEWEST_DECIMALS
     more = given >= asked >= PRINTED_DECIMALS
-    return (fewer or more) and abs(said - wanted) <= Fraction(1, 2 * 10 ** min(given, asked))
+    is_near = abs(a - b) <= Fraction(1, 2 * 10 ** min(given, asked))
+    return a == b or ((fewer or more) and is_near)
 
 
 def decimals(number: str) -> int:
     """How many digits are written behind the point."""
     return len(re.sub(r"[^0-9.]", "", number).rstrip(".").partition(".")[2])
-
-
-def digits(number: str) -> int:
-    """How many digits are written, but for zeros before all others."""
-    return len(re.sub(r"[^0-9]", "", number).lstrip("0"))
 
 
 def value(text: str) -> Fraction | None:

@@ -11,20 +11,20 @@ import random
 import re
 import shutil
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from curta.delegate.data import mistakes
 from curta.delegate.data.annotated import read_lines
 from curta.delegate.data.example import Example
-from curta.delegate.data.templates import Template, composed, example, templates
-from curta.delegate.data.templates import mistakes as templates_of_mistakes
+from curta.delegate.data.templates import Template, composed, example, mistakes, templates
 from curta.delegate.options import check
 from curta.errors import DataError
 
-NEGATIVE = "negative"
+NEGATIVE, MISTAKE = "negative", "mistake"
+"""Categories of questions with nothing to compute, and of those with calls that fail."""
+
 TRIES = 20
 """Draws for an example until a template is said to be exhausted."""
 
@@ -85,6 +85,16 @@ class Dataset:
     annotated: Counter[str] = field(default_factory=Counter)
     """Examples for training that are not from templates, by where they come from."""
     dropped: Counter[str] = field(default_factory=Counter)
+    asked: set[str] = field(default_factory=set)
+    """The questions of all parts, see `normal`."""
+
+    def takes(self, part: str, one: Example) -> bool:
+        """Whether an example is one more of a part; not so if its question was asked before."""
+        if is_new := new(one, self.asked):
+            self.parts[part].append(one)
+        else:
+            self.dropped["a question that is there already"] += 1
+        return is_new
 
     @property
     def parts(self) -> dict[str, list[Example]]:
@@ -95,35 +105,20 @@ class Dataset:
 def build(mix: Mix, annotated: Sequence[Example] = ()) -> Dataset:
     """Draw all parts; annotated examples are for training, behind those of templates."""
     made = Dataset(mix)
-    seen: set[str] = set()
-    all_templates = [*templates(), *templates_of_mistakes()]
+    every = [*templates(), *mistakes()]
     # Test first, so that what a test asks is never decided by what is trained.
-    for name, count, test in (
-        ("test", mix.test, True),
-        ("valid", mix.valid, False),
-        ("train", mix.train, False),
-    ):
-        among = [template for template in all_templates if template.test == test]
-        made.parts[name].extend(drawn(mix, name, among, count, seen, made.dropped))
+    for name in ("test", "valid", "train"):
+        fill(made, name, [template for template in every if template.test == (name == "test")])
     for one in annotated:
-        if new(one, seen):
-            made.train.append(one)
+        if made.takes("train", one):
             made.annotated[one.category] += 1
-        else:
-            made.dropped["a question that is there already"] += 1
     random.Random(f"order {mix.seed}").shuffle(made.train)
     return made
 
 
-def drawn(
-    mix: Mix,
-    part: str,
-    among: Sequence[Template],
-    count: int,
-    seen: set[str],
-    dropped: Counter[str],
-) -> Iterator[Example]:
-    """So many different examples, the shares of kinds as the mix has them."""
+def fill(made: Dataset, part: str, among: Sequence[Template]) -> None:
+    """Different examples for a part, the shares of kinds as the mix has them."""
+    mix, count = made.mix, getattr(made.mix, part)
     chosen = random.Random(f"{part} {mix.seed}")
     kinds = shares(mix, among)
     number = 0
@@ -132,11 +127,8 @@ def drawn(
         for _ in range(TRIES):
             number += 1
             template = chosen.choice(kinds[kind][1])
-            one = example(template, mix.seed, number, mix.digits)
-            if new(one, seen):
-                yield one
+            if made.takes(part, example(template, mix.seed, number, mix.digits)):
                 break
-            dropped["a question that is there already"] += 1
         else:
             raise DataError(
                 f"{part} = {count}: there are not enough different questions of the kind "
@@ -149,7 +141,7 @@ def shares(mix: Mix, among: Sequence[Template]) -> dict[str, tuple[float, list[T
     kinds: dict[str, tuple[float, list[Template]]] = {
         NEGATIVE: (mix.negatives, []),
         "arithmetic": (mix.arithmetic, []),
-        mistakes.CATEGORY: (mix.mistakes, []),
+        MISTAKE: (mix.mistakes, []),
         composed.CATEGORY: (mix.stories * mix.composed, []),
         "stories": (mix.stories * (1 - mix.composed), []),
     }

@@ -1,4 +1,4 @@
-"""What templates are written with: numbers and names at random, and calls that are right."""
+"""What templates are written with: numbers and names at random, calls that are right, wording."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ import inspect
 import random
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from types import SimpleNamespace
 from typing import TypeVar
 
-from curta.delegate.calculator import Calculator, Result
-from curta.delegate.data.example import PROTOCOL
-from curta.delegate.data.wording import facts
+from curta.delegate.calculator import Result
+from curta.delegate.data.example import CALCULATOR, PROTOCOL
 
 Choice = TypeVar("Choice")
-
-CALCULATOR = Calculator()
 
 NAMES = (
     "Ana", "Ben", "Chloe", "Dario", "Elif", "Farah", "George", "Hana", "Ines", "Jonas", "Kofi",
@@ -148,3 +148,51 @@ class Draw:
 
 DRAWING = [name for name, _ in inspect.getmembers(Draw, inspect.isfunction) if name[0] != "_"]
 """What templates draw with."""
+
+
+@cache
+def facts() -> SimpleNamespace:
+    """The lists of what templates talk about, by their names."""
+    text = (files(__package__) / "templates" / "facts.txt").read_text(encoding="utf-8")
+    found = SimpleNamespace()
+    exec(compile(text, "facts.txt", "exec"), found.__dict__)
+    return found
+
+
+COUNTED_BY = 3
+"""Letters that are counted at once in a single word."""
+
+
+def article(word: object) -> str:
+    """A word or a number with a or an: a cube, an 8."""
+    said = str(word)
+    return f"{'an' if said[0] in 'aeiou8' or said in ('11', '18') else 'a'} {said}"
+
+
+def listed(numbers: list[int]) -> str:
+    """Numbers in a sentence."""
+    return f"{', '.join(map(str, numbers[:-1]))} and {numbers[-1]}"
+
+
+def clock(minutes: int) -> str:
+    """A time of day on the 24-hour clock."""
+    return f"{minutes // 60}:{minutes % 60:02}"
+
+
+def vowels(text: str) -> int:
+    """How many there are."""
+    return sum(letter in "aeiou" for letter in text)
+
+
+def counted(texts: Iterable[str], counts: Iterable[int]) -> str:
+    """Each text with its count."""
+    return ", ".join(f"{text} {count}" for text, count in zip(texts, counts, strict=True))
+
+
+def chunks(word: str) -> list[str]:
+    """A word in pieces that are easily counted."""
+    return [word[at : at + COUNTED_BY] for at in range(0, len(word), COUNTED_BY)]
+
+
+WORDS = {each.__name__: each for each in (article, listed, clock, vowels, counted, chunks)}
+"""By the names that templates have for them."""

@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from curta.delegate.calculator import Calculator
 from curta.delegate.interception.protocol import Protocol
 from curta.errors import CalculatorError
 
 PROTOCOL = Protocol()
+CALCULATOR = Calculator()
 KINDS: list[type[CalculatorError]] = [CalculatorError, *CalculatorError.__subclasses__()]
 ERRORS = {kind.brief: kind for kind in KINDS}
 """What a model is told where a call has no result."""

@@ -1,7 +1,10 @@
-"""The numbers of a report, from questions and answers."""
+"""The numbers of a report, from questions and answers: shares with intervals, and whether systems
+that were asked the same questions differ.
+"""
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -9,14 +12,87 @@ from itertools import combinations
 from statistics import median_high
 from typing import Any
 
-from curta.delegate.calculator import Calculator
+import numpy as np
+
 from curta.delegate.data.answers import STATED
-from curta.delegate.evaluation.comparison import Share, bootstrap_difference, mcnemar
-from curta.delegate.evaluation.record import Answer
-from curta.delegate.evaluation.running import source_of
+from curta.delegate.evaluation.running import Answer, source_of
 from curta.delegate.evaluation.suites import MISTAKES, NEGATIVES, Question
-from curta.delegate.evaluation.systems import System, injected
+from curta.delegate.evaluation.systems import System
 from curta.delegate.evaluation.taxonomy import Kind, Verdict, malformed, verdict
+from curta.intervals import wilson
+
+
+@dataclass(frozen=True)
+class Share:
+    """So many of so many, with a 95% interval.
+
+    groups: of questions that do well or badly together, how many of how many
+    """
+
+    right: int
+    count: int
+    groups: tuple[tuple[int, int], ...] = ()
+
+    @property
+    def value(self) -> float:
+        return self.right / self.count if self.count else math.nan
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """From low to high: Wilson's, or, where there are groups, that of groups drawn again. If
+        all of these are right, or none, drawing shows nothing: then Wilson's, of as many questions.
+        """
+        many = len(self.groups)
+        if not many:
+            return wilson(self.right, self.count)
+        if self.right in (0, self.count):
+            return wilson(many if self.right else 0, many)
+        return drawn_again(self.groups)
+
+    def __str__(self) -> str:
+        low, high = self.interval
+        return f"{self.value:.1%} [{low:.1%}, {high:.1%}]"
+
+
+def drawn_again(groups: Sequence[tuple[int, int]], draws: int = 2_000) -> tuple[float, float]:
+    """The 95% interval of a share, by bootstrap over groups."""
+    rows = np.random.default_rng(0).integers(len(groups), size=(draws, len(groups)))
+    right, count = np.array(groups)[rows].sum(1).T
+    return middle(right / count)
+
+
+def middle(drawn: np.ndarray) -> tuple[float, float]:
+    """Between which two 95% of what was drawn lie."""
+    ordered, count = np.sort(drawn), len(drawn)
+    return float(ordered[int(0.025 * count)]), float(ordered[int(0.975 * count) - 1])
+
+
+def mcnemar(first: Sequence[bool], second: Sequence[bool]) -> float:
+    """The probability of a difference like this if both were equally good; exact, two-sided.
+
+    Only questions count that one of them answers rightly and the other does not: n of them, k for
+    the first, drawn from a binomial distribution with one half.
+    """
+    from scipy.stats import binomtest
+
+    if len(first) != len(second):
+        raise ValueError(f"{len(first)} and {len(second)} answers: the questions are not the same")
+    differing = [a for a, b in zip(first, second, strict=True) if a != b]
+    return float(binomtest(sum(differing), len(differing)).pvalue) if differing else 1.0
+
+
+def bootstrap_difference(
+    first: Sequence[bool], second: Sequence[bool], *, draws: int = 2_000, seed: int = 0
+) -> tuple[float, float]:
+    """The 95% interval of first - second, questions drawn again with replacement.
+
+    A question counts 1, 0 or -1, so what is drawn is how often each of the three comes. Each is
+    taken to have come half a time more, or three questions of one kind would make it certain.
+    """
+    pairs = [a - b for a, b in zip(first, second, strict=True)]
+    shares = [(pairs.count(value) + 0.5) / (len(pairs) + 1.5) for value in (1, 0, -1)]
+    drawn = np.random.default_rng(seed).multinomial(len(pairs), shares, size=draws)
+    return middle((drawn[:, 0] - drawn[:, 2]) / len(pairs))
 
 
 @dataclass(frozen=True)
@@ -168,28 +244,26 @@ class Figures:
 
     def agreements(self) -> list[Agreement]:
         """Backends beside the first one of the same weights."""
-        return [
-            self.agreement(system, source)
-            for number, system in enumerate(self.systems)
-            if (source := source_of(system, self.systems[:number])) is not None
-        ]
-
-    def agreement(self, system: System, source: System) -> Agreement:
-        """One backend beside the first."""
-        closed = [c for one in self.judged[source.name] for c in one.answer.calls if c.closed]
-        mine, theirs = (Calculator(one.backend or "exact") for one in (system, source))
-        said = [
-            (each, injected(mine, each), injected(theirs, each))
-            for each in dict.fromkeys(call.expression for call in closed)
-        ]
-        other = next((one for one in said if one[1] != one[2]), None)
-        return Agreement(
-            system.name,
-            source.name,
-            share(a == b for _, a, b in said),
-            share(one.answer.source is not None for one in self.judged[system.name]),
-            f"{other[0]}{other[1]}, not{other[2].removeprefix(' =')}" if other else "",
-        )
+        found = []
+        for number, system in enumerate(self.systems):
+            if (source := source_of(system, self.systems[:number])) is None:
+                continue
+            calls = [call for one in self.judged[source.name] for call in one.answer.calls]
+            said = [
+                (each, system.injected(each), source.injected(each))
+                for each in dict.fromkeys(call.expression for call in calls if call.closed)
+            ]
+            other = next((one for one in said if one[1] != one[2]), None)
+            found.append(
+                Agreement(
+                    system.name,
+                    source.name,
+                    share(a == b for _, a, b in said),
+                    share(one.answer.source is not None for one in self.judged[system.name]),
+                    f"{other[0]}{other[1]}, not{other[2].removeprefix(' =')}" if other else "",
+                )
+            )
+        return found
 
     def as_json(self) -> dict[str, Any]:
         """The main ones, for other programs."""

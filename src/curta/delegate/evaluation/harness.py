@@ -59,12 +59,7 @@ class CurtaLM(HFLM):  # type: ignore[misc]
         return written
 
 
-def main() -> None:
-    """The harness's command line, with this model in it."""
+if __name__ == "__main__":
     from lm_eval.__main__ import cli_evaluate
 
     cli_evaluate()
-
-
-if __name__ == "__main__":
-    main()

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from curta.delegate.evaluation.comparison import Share
+from curta.delegate.evaluation.figures import Share
+from curta.delegate.evaluation.taxonomy import Kind
 from curta.pages.pictures import COLOURS, drawn
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-KIND_COLOURS = {
+KIND_COLOURS: dict[Kind, str] = {
     "right": "#2a9d6f",
     "wrong reasoning": "#d9a72b",
     "wrong computation": "#c2452d",
@@ -58,7 +59,7 @@ def has_lengths(groups: Groups) -> bool:
     return any(len(shares) > 1 for shares in groups.values())
 
 
-def kinds(rows: Sequence[tuple[str, Mapping[str, int]]]) -> str:
+def kinds(rows: Sequence[tuple[str, Mapping[Kind, int]]]) -> str:
     """A bar for each row, all answers in it by what they are."""
 
     def draw(panels: Sequence[Axes]) -> None:

@@ -11,10 +11,8 @@ from typing import Any
 from curta.delegate.data.answers import FEWEST_DECIMALS, PRINTED_DECIMALS
 from curta.delegate.data.example import FAILURE, RESULT
 from curta.delegate.evaluation import plots
-from curta.delegate.evaluation.comparison import Share
-from curta.delegate.evaluation.figures import Figures
-from curta.delegate.evaluation.record import Config, Folder
-from curta.delegate.evaluation.running import Answers
+from curta.delegate.evaluation.figures import Figures, Share
+from curta.delegate.evaluation.running import Answers, Config, Folder
 from curta.delegate.evaluation.suites import NEGATIVES, Question
 from curta.delegate.evaluation.systems import System
 from curta.delegate.evaluation.taxonomy import WRONG, Verdict
@@ -165,9 +163,9 @@ def kinds(figures: Figures) -> Html:
     ]
     shown = [kind for kind in ("right", *WRONG) if any(counts[kind] for _, counts in rows)]
     numbers = [(name, *(counts[kind] for kind in shown)) for name, counts in rows]
-    svg = plots.kinds([(name, {str(k): n for k, n in counts.items()}) for name, counts in rows])
+    caption = "Every answer is of exactly one kind; the first rule that holds decides."
     return Html(
-        figure(svg, "Every answer is of exactly one kind; the first rule that holds decides.")
+        figure(plots.kinds(rows), caption)
         + details("in numbers", table(("answers", *shown), numbers))
         + note(
             "Stopped early: not ended when all tokens were used. Wrong format: a call without a "

@@ -1,4 +1,7 @@
-"""Ask all systems all questions.
+"""Ask all systems all questions; the folder holds what was asked of whom, and answers as they came.
+
+`config.json` holds systems and options, `questions.jsonl` the questions, `answers.jsonl` a line
+for each answer. A killed evaluation goes on from there, if it is the same evaluation.
 
 Systems that differ only in what computes their calls are not generated twice where that is
 provably the same: greedy decoding is a function of the tokens so far, so an answer stays what it
@@ -9,20 +12,167 @@ the backend, call by call; all other questions are generated again.
 from __future__ import annotations
 
 import dataclasses
+import json
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from curta.delegate.calculator import Calculator
-from curta.delegate.evaluation.record import Answer, Config, Folder, answer_of
+from curta.delegate.data.example import PROTOCOL
 from curta.delegate.evaluation.suites import Question
-from curta.delegate.evaluation.systems import Open, System, Writes, injected
+from curta.delegate.evaluation.systems import Open, System, Writes
+from curta.delegate.interception.events import CallRejected, CallResult, calculation
+from curta.errors import DataError
+
+if TYPE_CHECKING:
+    from curta.delegate.interception.generator import Output
+
+Listener = Callable[[str, int, int], None]
+"""Hears how many of all questions a system has answered."""
+
+
+@dataclass(frozen=True)
+class Call:
+    """A call that a model began.
+
+    closed: whether it came to its end, so that it was evaluated
+    answer: what it was answered; nothing if it has no result
+    error:  what it was told instead of a result, in a word or two
+    """
+
+    expression: str
+    closed: bool
+    answer: str | None
+    microseconds: float = 0.0
+    error: str | None = None
+
+    def failed(self, wanted: str | None) -> bool:
+        """Whether it came to nothing that was asked for: an error may be the right answer."""
+        return self.answer is None and (self.error is None or self.error != wanted)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a system said to a question.
+
+    text:    calls in it are written as in the data, whatever markers the model has
+    tokens:  of the answer, results of calls among them
+    seconds: its share of the time that its batch took
+    ended:   whether the model ended it; not so if it used all the tokens that it might
+    source:  another system that was shown to say the same; nothing if it was generated
+    """
+
+    system: str
+    question: str
+    text: str
+    calls: tuple[Call, ...]
+    tokens: int
+    seconds: float
+    ended: bool
+    source: str | None = None
+
 
 Answers = dict[tuple[str, str], Answer]
 """By the names of system and question."""
 
 
-Listener = Callable[[str, int, int], None]
-"""Hears how many of all questions a system has answered."""
+def answer_of(output: Output, system: System, question: Question, *, seconds: float) -> Answer:
+    """A generated output as it is kept."""
+    return Answer(
+        system.name,
+        question.name,
+        output.written(PROTOCOL),
+        tuple(map(call_of, output.calls)),
+        output.tokens,
+        seconds,
+        output.ended,
+    )
+
+
+def call_of(call: CallResult | CallRejected) -> Call:
+    """A call as it is kept."""
+    expression = calculation(call)
+    if isinstance(call, CallResult):
+        return Call(expression, True, call.answer, call.microseconds)
+    brief = getattr(call.error, "brief", None)
+    return Call(expression, call.error is not None, None, call.microseconds, brief)
+
+
+@dataclass(frozen=True)
+class Config:
+    """What an evaluation is; a folder holds one."""
+
+    systems: tuple[System, ...]
+    max_new_tokens: int
+    batch: int
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class Folder:
+    """Where an evaluation lies."""
+
+    path: Path
+
+    @property
+    def answers_file(self) -> Path:
+        """A line for each answer."""
+        return self.path / "answers.jsonl"
+
+    @property
+    def report_file(self) -> Path:
+        """The page."""
+        return self.path / "report.html"
+
+    def begin(self, config: Config, questions: Sequence[Question]) -> None:
+        """Write down what the evaluation is, or see that it is the one that lies here."""
+        contents = {
+            "config.json": json.dumps(dataclasses.asdict(config), indent=1) + "\n",
+            "questions.jsonl": lines(questions),
+        }
+        for name, written in contents.items():
+            file = self.path / name
+            if file.is_file() and file.read_text("utf-8") != written:
+                raise DataError(
+                    f"--out {self.path}: another evaluation lies there ({name} differs): choose "
+                    "another folder, or give the same options"
+                )
+        others = self.path.exists() and not (self.path / "config.json").is_file()
+        if others and (not self.path.is_dir() or any(self.path.iterdir())):
+            raise DataError(f"--out {self.path}: something else lies there: choose another folder")
+        self.path.mkdir(parents=True, exist_ok=True)
+        for name, written in contents.items():
+            (self.path / name).write_text(written, encoding="utf-8")
+
+    def append(self, answers: Iterable[Answer]) -> Answers:
+        """Keep answers, all in one go."""
+        kept = by_names(answers)
+        with self.answers_file.open("a", encoding="utf-8") as file:
+            file.write(lines(kept.values()))
+        return kept
+
+    def answers(self) -> Answers:
+        """All that were kept. A last line that was cut off is taken away."""
+        if not self.answers_file.is_file():
+            return {}
+        whole, _, rest = self.answers_file.read_text("utf-8").rpartition("\n")
+        if rest:
+            self.answers_file.write_text(whole + "\n" if whole else "", encoding="utf-8")
+        rows = (json.loads(line) for line in whole.split("\n") if line)
+        return by_names(
+            Answer(**row | {"calls": tuple(Call(**call) for call in row["calls"])}) for row in rows
+        )
+
+
+def by_names(answers: Iterable[Answer]) -> Answers:
+    """Answers by the names of system and question."""
+    return {(one.system, one.question): one for one in answers}
+
+
+def lines(rows: Iterable[Any]) -> str:
+    """Records as JSON lines."""
+    return "".join(json.dumps(dataclasses.asdict(one), ensure_ascii=False) + "\n" for one in rows)
 
 
 def evaluate(
@@ -38,16 +188,10 @@ def evaluate(
     """
     folder.begin(config, questions)
     answers = folder.answers()
-
-    def keep(found: Iterable[Answer]) -> None:
-        kept = list(found)
-        folder.append(kept)
-        answers.update({(one.system, one.question): one for one in kept})
-
     for number, system in enumerate(config.systems):
         source = source_of(system, config.systems[:number])
         if source is not None:
-            keep(same_answers(system, source, questions, answers))
+            answers |= folder.append(same_answers(system, source, questions, answers))
         generated = [
             one
             for one in questions
@@ -57,7 +201,7 @@ def evaluate(
         for batch in batches(generated, config.batch):
             if any((system.name, one.name) not in answers for one in batch):
                 write = write or opened(system)
-                keep(generate(system, batch, write))
+                answers |= folder.append(generate(system, batch, write))
             done = sum(one == system.name for one, _ in answers)
             on_progress(system.name, done, len(questions))
     return answers
@@ -75,13 +219,10 @@ def same_answers(
     system: System, source: System, questions: Sequence[Question], answers: Answers
 ) -> Iterator[Answer]:
     """Answers of the source that this system provably gives too."""
-    assert system.backend is not None
-    assert source.backend is not None
-    mine, theirs = Calculator(system.backend), Calculator(source.backend)
     for question in questions:
         there = answers[source.name, question.name]
         if (system.name, question.name) not in answers and all(
-            injected(mine, call.expression) == injected(theirs, call.expression)
+            system.injected(call.expression) == source.injected(call.expression)
             for call in there.calls
         ):
             yield dataclasses.replace(there, system=system.name, source=source.name, seconds=0.0)

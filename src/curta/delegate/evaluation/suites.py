@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from curta.delegate.data import data_set, mistakes
+from curta.delegate.data import data_set
 from curta.delegate.data.annotated import Row, plain, read_lines
 from curta.delegate.data.example import Example
 from curta.delegate.data.templates import Template, example, templates
@@ -108,14 +108,15 @@ def questions(suites: Sequence[str], sources: Sources) -> list[Question]:
 
 
 def of_templates(sources: Sources) -> list[Question]:
-    """From a folder or drawn anew, with negatives."""
-    count, negatives = sources.count, sources.negatives
+    """From a folder or drawn anew from the templates for tests, with negatives."""
+    count, negatives, seed = sources.count, sources.negatives, sources.seed
     anew = sources.data is None or sources.digits is not None
     if negatives is None and (count is not None or anew):
         negatives = (count or DRAWN) // 4
     if sources.data is None or anew:
-        lengths = sources.digits or DIGITS
-        return fresh(lengths, count or DRAWN, negatives=negatives or 0, seed=sources.seed)
+        seen: set[str] = set()
+        computing = list(drawn(spread(sources), seed, seen))
+        return of_examples([*computing, *drawn([None] * (negatives or 0), seed, seen)])
     file = sources.data / "test.jsonl"
     if not file.is_file():
         raise DataError(
@@ -127,7 +128,7 @@ def of_templates(sources: Sources) -> list[Question]:
     return [
         one
         for suite in most
-        for one in some([one for one in every if one.suite == suite], most[suite], sources.seed)
+        for one in some([one for one in every if one.suite == suite], most[suite], seed)
     ]
 
 
@@ -135,7 +136,7 @@ def of_examples(examples: Iterable[Example], kinds: str = TEMPLATES) -> list[Que
     """Examples of templates as questions, those without a result or with mistakes apart."""
     found: list[Question] = []
     for at, one in enumerate(examples):
-        computing = MISTAKES if one.category == mistakes.CATEGORY else kinds
+        computing = MISTAKES if one.category == data_set.MISTAKE else kinds
         suite = NEGATIVES if one.value is None else computing
         found.append(Question(f"{suite}/{at}", suite, one.question, one.value, one.category))
     return found
@@ -147,45 +148,31 @@ def of_trained_kinds(sources: Sources) -> list[Question]:
     if sources.data is not None:
         trained = data_set.read(sources.data / "train.jsonl")
         asked = {data_set.normal(one.question) for one in trained}
-    computing = [one for one in templates() if not one.test and one.category != data_set.NEGATIVE]
-    lengths = spread(sources.digits or DIGITS, sources.count or DRAWN)
-    return of_examples(drawn(computing, lengths, sources.seed, asked), TRAINED)
+    return of_examples(drawn(spread(sources), sources.seed, asked, test=False), TRAINED)
 
 
-def fresh(digits: tuple[int, int], count: int, *, negatives: int, seed: int = 0) -> list[Question]:
-    """Questions drawn anew from the templates for tests, as many of each number of digits."""
-    for_tests = [template for template in templates() if template.test]
-    computing = [template for template in for_tests if template.category != data_set.NEGATIVE]
-    others = [template for template in for_tests if template.category == data_set.NEGATIVE]
-    seen: set[str] = set()
-    return of_examples(
-        [
-            *drawn(computing, spread(digits, count), seed, seen),
-            *drawn(others, [None] * negatives, seed, seen),
-        ]
-    )
-
-
-def spread(digits: tuple[int, int], count: int) -> list[int]:
-    """So many lengths, each as often as the others, the shortest first."""
-    low, high = digits
+def spread(sources: Sources) -> list[int]:
+    """The lengths of numbers to draw, each as often as the others, the shortest first."""
+    low, high = sources.digits or DIGITS
     if not 1 <= low <= high <= 15:
         raise DataError(f"--digits {low}..{high}: from 1 to 15, upwards")
-    return sorted(low + number % (high - low + 1) for number in range(count))
+    return sorted(low + number % (high - low + 1) for number in range(sources.count or DRAWN))
 
 
 def drawn(
-    among: Sequence[Template], lengths: Iterable[int | None], seed: int, seen: set[str]
+    lengths: Iterable[int | None], seed: int, seen: set[str], *, test: bool = True
 ) -> Iterator[Example]:
-    """A new question for each length: its longest number has so many digits.
+    """A new question for each length: its longest number has so many digits; without a length, one
+    with nothing to compute.
 
     The template is drawn first, and then its numbers until they fit, so that questions of all
     lengths are of the same kinds; but for templates that have none of a length.
     """
     chosen = random.Random(f"evaluation {seed}")
     numbers = itertools.count(1)
+    among = [template for template in templates() if template.test == test]
     for length, alike in itertools.groupby(lengths):
-        able = list(among)
+        able = [one for one in among if (one.category == data_set.NEGATIVE) == (length is None)]
         for _ in alike:
             while able:
                 template = chosen.choice(able)

@@ -6,16 +6,17 @@ so speeds can be compared, and what looks like a call stays what the model wrote
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
 from curta.delegate.calculator import Calculator
 from curta.delegate.calculator.backends import NAMES
+from curta.delegate.data.example import PROTOCOL
 from curta.delegate.interception.protocol import FormatName, Protocol
 from curta.errors import CalculatorError, DataError
 
@@ -61,6 +62,19 @@ class System:
         """Systems that differ in the backend or the format only have the same."""
         return self.model, self.adapter
 
+    def injected(self, expression: str) -> str:
+        """What the model is told about an expression."""
+        try:
+            return PROTOCOL.answered(calculator(self.backend).evaluate(expression).text)
+        except CalculatorError as error:
+            return PROTOCOL.failed(error)
+
+
+@cache
+def calculator(backend: str | None) -> Calculator:
+    """The calculator of a backend; one for all systems."""
+    return Calculator(backend or "exact")
+
 
 def systems(
     model: str,
@@ -80,24 +94,25 @@ def systems(
     """
     checked("--backend", backends, NAMES)
     checked("--format", formats, FORMATS)
-    found = [System("untrained", model, backend=None)] if untrained else []
-    folder: str | None
-    for given in inline:
-        name, folder = named("--inline", given)
-        found.append(System(name, model, folder, None, digest(folder)))
+
+    def system(
+        name: str, folder: str | None, backend: str | None, format: FormatName | None = None
+    ) -> System:
+        return System(name, model, folder, backend, digest(folder), origin, format)
+
+    found = [system("untrained", None, None)] if untrained else []
+    found += [system(*named("--inline", given), None) for given in inline]
     calling: list[tuple[str, str | None]] = [named("--adapter", given) for given in adapters]
     if not calling and (formats or not found):
         calling = [("" if formats else model.rstrip("/").rpartition("/")[2], None)]
     ways = product(calling, dict.fromkeys(formats) or [None], dict.fromkeys(backends))
     for (name, folder), format, backend in ways:
         parts = (name, format, backend if len(backends) > 1 else None)
-        full_name = ", ".join(filter(None, parts))
-        weights = digest(folder)
-        found.append(System(full_name, model, folder, backend, weights, format=format))
+        found.append(system(", ".join(filter(None, parts)), folder, backend, format))
     names = [one.name for one in found]
     if twice := next((name for name in names if names.count(name) > 1), None):
         raise DataError(f"--adapter: two systems are called {twice}: write NAME=FOLDER")
-    return tuple(dataclasses.replace(one, origin=origin) for one in found)
+    return tuple(found)
 
 
 def checked(option: str, given: Sequence[str], there_are: Sequence[str]) -> None:
@@ -181,12 +196,3 @@ def writer(generating: CalcGenerator, max_new_tokens: int, **options: object) ->
         return generating.generate(prompts, max_new_tokens=max_new_tokens, **GREEDY, **options)
 
     return write
-
-
-def injected(calculator: Calculator, expression: str) -> str:
-    """What a model is told about an expression."""
-    protocol = Protocol()
-    try:
-        return protocol.answered(calculator.evaluate(expression).text)
-    except CalculatorError as error:
-        return protocol.failed(error)

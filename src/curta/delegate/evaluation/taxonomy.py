@@ -24,7 +24,7 @@ from typing import Literal, get_args
 
 from curta.delegate.calculations import calculations
 from curta.delegate.data.answers import final_answer, is_right
-from curta.delegate.evaluation.record import Answer
+from curta.delegate.evaluation.running import Answer
 from curta.delegate.evaluation.suites import Question
 
 Kind = Literal[

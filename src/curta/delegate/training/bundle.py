@@ -23,7 +23,7 @@ from safetensors.torch import load_file, save_file
 from curta.delegate import models
 from curta.delegate.commands import data, train
 from curta.delegate.data.data_set import Mix
-from curta.delegate.evaluation.comparison import Share
+from curta.delegate.evaluation.figures import Share
 from curta.delegate.markdown import table
 from curta.delegate.markers import Markers, write_markers
 from curta.delegate.options import SMOLLM2
@@ -142,11 +142,11 @@ def figures(evaluations: Sequence[Path]) -> str:
     for folder in evaluations:
         (of_system,) = json.loads((folder / "figures.json").read_text("utf-8")).values()
         held |= {name: one for name, one in (of_system | of_system["accuracy"]).items() if one}
-    rows = []
-    for name, title in COUNTED.items():
-        if name in held:
-            share = Share(held[name]["right"], held[name]["count"])
-            rows.append((title, share, share.count))
+    rows = [
+        (title, Share(held[name]["right"], held[name]["count"]), held[name]["count"])
+        for name, title in COUNTED.items()
+        if name in held
+    ]
     if not rows:
         return ""
     return f"""

@@ -18,19 +18,15 @@ from torch.nn.utils.rnn import pad_sequence
 
 from curta.delegate.data.example import CALL, Example
 from curta.delegate.interception.pieces import Fragments, TokenText
-from curta.delegate.interception.protocol import Protocol
+from curta.delegate.training.config import TrainingConfig
 from curta.errors import DataError
 
 IGNORED = -100
 """The label of a token that does not count, as in PyTorch's cross-entropy."""
 
 
-@dataclass(frozen=True)
-class Piece:
-    """Text that is encoded by itself. `learned`: so many of its characters, from the first on."""
-
-    text: str
-    learned: int
+Piece = tuple[str, int]
+"""Text that is encoded by itself, and how many of its characters are learned, from the first on."""
 
 
 @dataclass(frozen=True)
@@ -49,19 +45,14 @@ class Encoded:
         return len(self.tokens)
 
 
-@dataclass(kw_only=True)
+@dataclass
 class Encoder:
-    """Encodes examples for one tokenizer. It is sent to other processes before it is used.
-
-    calls:    answers with calls; without, the same answers as a model without a calculator gives
-    longest:  conversations of more tokens, in the longer of their forms, are refused
-    protocol: the markers that calls are learned with
+    """Encodes examples for one tokenizer, as training is told to: with which markers, or
+    without calls, and none that is too long. It is sent to other processes before it is used.
     """
 
-    tokenizer: Any = field(kw_only=False)
-    calls: bool = True
-    longest: int = 2_048
-    protocol: Protocol = field(default_factory=Protocol)
+    tokenizer: Any
+    config: TrainingConfig = field(default_factory=TrainingConfig)
 
     def __post_init__(self) -> None:
         if self.tokenizer.chat_template is None:
@@ -79,67 +70,68 @@ class Encoder:
         """The form that is learned; nothing if one of the two is too long."""
         forms = {calls: self.conversation(example, calls) for calls in (True, False)}
         longer = max(map(len, forms.values()))
-        return replace(forms[self.calls], ordered_by=longer) if longer <= self.longest else None
+        if longer > self.config.longest:
+            return None
+        return replace(forms[self.config.calls], ordered_by=longer)
 
     def conversation(self, example: Example, calls: bool) -> Encoded:
-        """One of the two forms."""
-        prompt, closing = self.surroundings(example.question)
+        """One of the two forms: what the chat template puts before an answer, the answer in its
+        pieces, and the end token.
+        """
+        prompt: str = self.tokenizer.apply_chat_template(
+            [{"role": "user", "content": example.question}],
+            tokenize=False,
+            add_generation_prompt=True,
+        )
         tokens = self.tokenizer.encode(prompt, add_special_tokens=False)
         labels = [IGNORED] * len(tokens)
-        for piece in self.pieces(example.answer) if calls else [own(example.inline)]:
-            encoded = self.fragments.encode(piece.text)
-            learned = self.within(encoded, piece)
+        for text, learned in self.pieces(example.answer) if calls else [own(example.inline)]:
+            encoded = self.fragments.encode(text)
+            count = self.within(encoded, text, learned)
             tokens += encoded
-            labels += [*encoded[:learned], *[IGNORED] * (len(encoded) - learned)]
-        ending = self.tokenizer.encode(closing, add_special_tokens=False)
+            labels += [*encoded[:count], *[IGNORED] * (len(encoded) - count)]
+        ending = self.tokenizer.encode(str(self.tokenizer.eos_token), add_special_tokens=False)
         return Encoded((*tokens, *ending), (*labels, *ending))
-
-    def surroundings(self, question: str) -> tuple[str, str]:
-        """What the chat template puts before an answer, and the end token behind it."""
-        prompt: str = self.tokenizer.apply_chat_template(
-            [{"role": "user", "content": question}], tokenize=False, add_generation_prompt=True
-        )
-        return prompt, str(self.tokenizer.eos_token)
 
     def pieces(self, answer: str) -> Iterator[Piece]:
         """The answer cut up, and how much of each piece the model learns to write."""
         begin = 0
         for call in CALL.finditer(answer):
             before = answer[begin : call.start()]
-            text = f"{before}{self.protocol.open} {call['expression']}{self.protocol.close}"
-            yield Piece(text, len(before) if call["failure"] else len(text))
+            text = f"{before}{self.config.open} {call['expression']}{self.config.close}"
+            yield text, len(before) if call["failure"] else len(text)
             if call["behind"]:
-                yield Piece(call["behind"], 0)
+                yield call["behind"], 0
             begin = call.end()
         if begin < len(answer):
             yield own(answer[begin:])
 
-    def within(self, tokens: Sequence[int], piece: Piece) -> int:
+    def within(self, tokens: Sequence[int], text: str, learned: int) -> int:
         """How many of a piece's tokens say nothing but what is learned of it."""
-        if piece.learned in (0, len(piece.text)):
-            return len(tokens) if piece.learned else 0
+        if learned in (0, len(text)):
+            return len(tokens) if learned else 0
         said = TokenText(self.tokenizer)
         ahead = self.tokenizer.encode("0", add_special_tokens=False)
         told = len(said.decode(ahead))
         for count in range(len(tokens)):
-            if len(said.decode([*ahead, *tokens[: count + 1]])) - told > piece.learned:
+            if len(said.decode([*ahead, *tokens[: count + 1]])) - told > learned:
                 return count
         return len(tokens)
 
 
 def own(text: str) -> Piece:
     """A piece that the model writes from its beginning to its end."""
-    return Piece(text, len(text))
+    return text, len(text)
 
 
-def batch(encoded: Sequence[Encoded], padding: int) -> dict[str, torch.Tensor]:
-    """Several conversations, filled up on the right."""
+def batch(encoded: Sequence[Encoded]) -> dict[str, torch.Tensor]:
+    """Several conversations, filled up on the right with a token that nobody reads."""
 
-    def filled(rows: Iterable[Sequence[int]], value: int) -> torch.Tensor:
+    def filled(rows: Iterable[Sequence[int]], value: int = 0) -> torch.Tensor:
         return pad_sequence(list(map(torch.tensor, rows)), batch_first=True, padding_value=value)
 
     return {
-        "input_ids": filled((one.tokens for one in encoded), padding),
+        "input_ids": filled(one.tokens for one in encoded),
         "labels": filled((one.labels for one in encoded), IGNORED),
-        "attention_mask": filled(([1] * len(one) for one in encoded), 0),
+        "attention_mask": filled([1] * len(one) for one in encoded),
     }

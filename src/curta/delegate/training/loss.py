@@ -3,7 +3,7 @@
 Scores of all tokens of a vocabulary are a fifth of the work on a small model, and are computed
 only where a token is learned. What all conversations of a batch begin with (a chat template's
 system text) goes through the model once, and the rest of each of them reads it from the cache.
-Loss and gradients are those of the plain way (`model(**batch(part, padding)).loss`).
+Loss and gradients are those of the plain way (`model(**batch(part)).loss`).
 """
 
 from __future__ import annotations

@@ -1,13 +1,12 @@
 """Supervised fine-tuning of an adapter.
 
-What happens at a step is a function of the configuration and the step, so a run that was killed
-goes on from its last checkpoint as if nothing had been: the adapter, the optimiser's state and the
-random numbers of dropout are kept, and the order of examples is computed. Adapters with and without
-calls learn from the same examples in the same order.
+What happens at a step is a function of the configuration and the step: the order of examples is
+computed. Adapters with and without calls learn from the same ones in the same order.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack
@@ -19,18 +18,18 @@ from typing import Any
 
 import torch
 from accelerate.utils import set_seed
+from torch import nn
 from transformers import Trainer, TrainingArguments
+from transformers.pytorch_utils import Conv1D
 
 from curta.delegate.data.example import Example
-from curta.delegate.markers import Markers, as_tokens, make_room
-from curta.delegate.training.adapter import in_precision, with_adapter
-from curta.delegate.training.card import check_card
+from curta.delegate.markers import Markers, as_tokens, make_room, trained_rows
+from curta.delegate.models import without_renaming
 from curta.delegate.training.config import TrainingConfig
 from curta.delegate.training.encoding import IGNORED, Encoded, Encoder, batch
 from curta.delegate.training.loss import total_loss
-from curta.delegate.training.order import batches
 from curta.delegate.training.run_folder import Metrics, note
-from curta.delegate.training.trainer import Listener, Told, arguments, run
+from curta.delegate.training.trainer import Listener, Told, arguments, batches, in_precision, run
 from curta.errors import DataError
 
 Counting = Callable[[int, int], None]
@@ -43,6 +42,9 @@ last: an example that is only read takes a third of its training, so a twelfth o
 
 CHUNK = 2_000
 """Examples that a process encodes at a time."""
+
+BLOCK = re.compile(r"\.(?:layers|h|blocks)\.(?P<number>\d+)\.")
+OTHER_MIXERS = re.compile(r"linear_attn|mamba|mixer|conv|delta")
 
 
 class Learner(Trainer):
@@ -89,11 +91,8 @@ def train(
     )  # fmt: skip
     with given.main_process_first(local=False):
         note(config, out, model, examples, processes=given.world_size)
-        check_card(out)
     tokenizer, markers = with_markers(in_precision(model, config.precision), tokenizer, config)
-    encoder = Encoder(
-        tokenizer, calls=config.calls, longest=config.longest, protocol=config.protocol
-    )
+    encoder = Encoder(tokenizer, config)
     learned, held_back = encode(examples, encoder, on_encoded), encode(validation, encoder)
     if len(learned) < config.batch:
         raise DataError(
@@ -101,14 +100,13 @@ def train(
             f"fewer than a batch of {config.batch}"
         )
     on_left_out(len(examples) - len(learned), len(examples))
-    filled = partial(batch, padding=tokenizer.pad_token_id or 0)
-    ordered = in_order(learned, config, given.world_size)
-    learner = learner_of(model, markers, config, given, ordered, filled)
+    learner = learner_of(model, markers, config, given, in_order(learned, config, given.world_size))
+    cheap = CHEAP * len(held_back) <= config.checkpoint * config.batch * config.accumulate
 
     def measure(step: int) -> float | None:
-        if not is_measured(step, len(held_back), config):
-            return None
-        return loss_of(learner.model, learner.accelerator, held_back, filled, config.batch)
+        if held_back and (step == config.steps or (cheap and step % config.checkpoint == 0)):
+            return loss_of(learner.model, learner.accelerator, held_back, config.batch)
+        return None
 
     return run(learner, Told(config, Metrics(out), on_report, measure), out, markers)
 
@@ -119,19 +117,58 @@ def learner_of(
     config: TrainingConfig,
     given: TrainingArguments,
     ordered: Sequence[Encoded],
-    filled: Any,
 ) -> Learner:
-    """The model with a new adapter, which learns what stands in order, in batches that are filled
-    up.
-    """
+    """The model with a new adapter, which learns what stands in order."""
     set_seed(config.seed)
     adapted = with_adapter(model, config, markers)
     if given.device.type == "cuda":
-        compile_blocks(adapted)
-    learner = Learner(model=adapted, args=given, train_dataset=ordered, data_collator=filled)
+        # What is there many times: a small model's updates are mostly starting kernels.
+        for layer in getattr(adapted.get_base_model().get_decoder(), "layers", ()):
+            layer.compile(dynamic=True)
+    learner = Learner(model=adapted, args=given, train_dataset=ordered, data_collator=batch)
     if given.process_index:  # dropout of its own, adapters as all have them
         set_seed(config.seed, device_specific=True)
     return learner
+
+
+def with_adapter(model: Any, config: TrainingConfig, markers: Markers | None = None) -> Any:
+    """The model with an adapter that is trained, and everything else held fixed.
+
+    Of the embeddings only rows of new tokens are trained, and kept with the adapter.
+    """
+    from peft import LoraConfig, get_peft_model
+
+    lora = LoraConfig(
+        r=config.rank,
+        lora_alpha=config.alpha,
+        lora_dropout=config.dropout,
+        target_modules=targets(model, config),
+        task_type="CAUSAL_LM",
+        fan_in_fan_out=any(isinstance(one, Conv1D) for one in model.modules()),
+        trainable_token_indices=trained_rows(model, markers or Markers()),
+    )
+    with without_renaming():
+        return get_peft_model(model, lora)
+
+
+def targets(model: nn.Module, config: TrainingConfig) -> list[str]:
+    """The names of the layers that get one: linear ones of the last blocks."""
+    blocks = {
+        name: int(match["number"])
+        for name, module in model.named_modules()
+        if isinstance(module, nn.Linear | Conv1D)
+        if (match := BLOCK.search(f".{name}."))
+    }
+    first = max(blocks.values(), default=0) + 1 - config.last_blocks if config.last_blocks else 0
+    found = [name for name, number in blocks.items() if number >= first]
+    if config.mode == "mlp":
+        found = [name for name in found if not OTHER_MIXERS.search(name)]
+    if not found:
+        raise DataError(
+            f"mode = {config.mode}, last_blocks = {config.last_blocks}: the model has no linear "
+            "layers there"
+        )
+    return found
 
 
 def with_markers(model: Any, tokenizer: Any, config: TrainingConfig) -> tuple[Any, Markers]:
@@ -160,13 +197,6 @@ def encode(
     return found
 
 
-def compile_blocks(adapted: Any) -> None:
-    """Compile what is there many times; a small model's updates are mostly starting kernels."""
-    layers = getattr(adapted.get_base_model().get_decoder(), "layers", ())
-    for layer in layers:
-        layer.compile(dynamic=True)
-
-
 def in_order(
     encoded: Sequence[Encoded], config: TrainingConfig, processes: int = 1
 ) -> list[Encoded]:
@@ -176,17 +206,8 @@ def in_order(
     return [encoded[number] for numbers in passes for number in numbers]
 
 
-def is_measured(step: int, count: int, config: TrainingConfig) -> bool:
-    """Whether the loss on so many validation examples is measured at a step."""
-    trained = config.checkpoint * config.batch * config.accumulate
-    cheap = step % config.checkpoint == 0 and CHEAP * count <= trained
-    return count > 0 and (cheap or step == config.steps)
-
-
 @torch.no_grad()
-def loss_of(
-    model: Any, accelerator: Any, held_back: Sequence[Encoded], filled: Any, size: int
-) -> float:
+def loss_of(model: Any, accelerator: Any, held_back: Sequence[Encoded], size: int) -> float:
     """The mean loss over all tokens that are held back; weights and random numbers stay.
 
     Examples of like length go together, and each process takes its share of the batches.
@@ -196,7 +217,7 @@ def loss_of(
     sums = torch.zeros(2, device=accelerator.device)
     model.eval()
     for part in parts[accelerator.process_index :: accelerator.num_processes]:
-        rows = filled(part)
+        rows = batch(part)
         sums[0] += total_loss(model, accelerator, rows)
         sums[1] += (rows["labels"] != IGNORED).sum()
     model.train()

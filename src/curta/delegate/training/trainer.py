@@ -1,12 +1,14 @@
 """What both stages of training have in common: the trainer of transformers, told to do no more
-than it is asked. It keeps checkpoints, and a run that was killed goes on from the last one.
+than it is asked. It keeps checkpoints of adapter, optimiser and random numbers, and what is trained
+when is a function of the seed: a run that was killed goes on from the last one.
 """
 
 from __future__ import annotations
 
 import math
+import random
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -16,12 +18,22 @@ import torch
 from transformers import PrinterCallback, TrainerCallback
 
 from curta.delegate.markers import Markers, write_markers
-from curta.delegate.training.card import write_card
-from curta.delegate.training.config import Updates
-from curta.delegate.training.run_folder import Metrics, Report
+from curta.delegate.training.config import Precision, Updates
+from curta.delegate.training.run_folder import Metrics, Report, write_card
 from curta.errors import DivergedError
 
 Listener = Callable[[Report], None]
+
+BUCKET = 16
+"""Batches whose examples are sorted by length together, so that little is filled up."""
+
+
+def in_precision(model: Any, precision: Precision) -> Any:
+    """The model in float32 if it is trained so; for bfloat16 it stays as it is kept.
+
+    There its products are in bfloat16 either way, and a large model has room for its own type only.
+    """
+    return model.float() if precision == "float32" else model
 
 
 def arguments(kind: Any, config: Updates, out: Path, **more: Any) -> Any:
@@ -47,6 +59,28 @@ def arguments(kind: Any, config: Updates, out: Path, **more: Any) -> Any:
     )
     made._n_gpu = min(made.n_gpu, 1)  # a process has one GPU, and several train with several
     return made
+
+
+def batches(lengths: Sequence[int], size: int, seed: int) -> Iterator[list[int]]:
+    """Numbers of examples, batch by batch, epoch by epoch, without end: a function of seed and
+    epoch, so that a run can go on.
+
+    Within an epoch every example comes once, but for those of the last batch that is not full.
+    Examples of like length go together, and batches come in no order of length.
+    """
+    epoch = 0
+    while True:
+        drawn = random.Random(f"{seed} {epoch}")
+        order = list(range(len(lengths)))
+        drawn.shuffle(order)
+        made: list[list[int]] = []
+        for begin in range(0, len(order), size * BUCKET):
+            bucket = sorted(order[begin : begin + size * BUCKET], key=lambda n: (lengths[n], n))
+            made += [bucket[at : at + size] for at in range(0, len(bucket), size)]
+        full = [one for one in made if len(one) == size] or made
+        drawn.shuffle(full)
+        yield from full
+        epoch += 1
 
 
 def run(trainer: Any, told: Told, out: Path, markers: Markers) -> Any:

@@ -15,9 +15,8 @@ from pathlib import Path
 
 from curta.delegate.data.example import PROTOCOL
 from curta.delegate.evaluation.figures import Figures
-from curta.delegate.evaluation.record import Config, Folder
 from curta.delegate.evaluation.report import write_report
-from curta.delegate.evaluation.running import Listener, evaluate
+from curta.delegate.evaluation.running import Config, Folder, Listener, evaluate
 from curta.delegate.evaluation.suites import NEGATIVES, Question
 from curta.delegate.evaluation.systems import (
     System,

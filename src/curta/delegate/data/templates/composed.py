@@ -15,10 +15,9 @@ from fractions import Fraction
 from importlib.resources import files
 from typing import Any
 
-from curta.delegate.data.draw import NAMES, Draw, OtherwiseError
+from curta.delegate.data.draw import NAMES, Draw, OtherwiseError, facts
 from curta.delegate.data.example import Example
 from curta.delegate.data.templates.engine import Template
-from curta.delegate.data.wording import facts
 
 CATEGORY = "composed"
 TITLES = ("one_step", "two_steps", "three_steps", "four_steps")

@@ -5,14 +5,18 @@ a line with its name and the part of a data set that it is for. Every other line
 done in order; its first word says what it is:
 
     [train] tip
-    who, bill = name(), price(9, 180)         Python: what is drawn (`draw` and `wording` say how)
+    who, bill = name(), price(9, 180)         Python: what is drawn (`draw` says how)
     tip := {bill} * 15 / 100 | 2              a calculation, rounded to so many places if it says so
     ? The bill is ${bill}. What is the tip?   the wordings of the question; one is chosen
     ! The tip is {tip} dollars.               those of the answer: a calculation stands in it as a
                                               call with its result, everywhere else as the result
     = tip                                     the result, if it is not the last calculation
-    x {bill} * (15 / 100                      a call that fails (see `mistakes`)
+    x {bill} * (15 / 100                      a call that fails
     ~ A parenthesis is missing.               what may be said of that
+
+A call that fails ends a line of its own with what was wrong about it; the next line goes on. In
+training such a call is read and not learned: a model should learn to recover, not to err. What
+stands behind it is what the calculator says.
 
 What is between braces is Python: these files are parts of the program, written in few words.
 """
@@ -29,10 +33,9 @@ from operator import itemgetter
 from types import CodeType
 from typing import Any
 
-from curta.delegate.data import mistakes
-from curta.delegate.data.draw import DRAWING, Call, Draw
-from curta.delegate.data.example import Example
-from curta.delegate.data.wording import WORDS, facts
+from curta.delegate.data.draw import DRAWING, WORDS, Call, Draw, facts
+from curta.delegate.data.example import CALCULATOR, PROTOCOL, Example
+from curta.errors import CalculatorError, DataError
 
 Names = dict[str, Any]
 Step = tuple[str, list[CodeType]]
@@ -69,17 +72,42 @@ class Template:
         names = {name: getattr(draw, name) for name in DRAWING} | self.words
         for mark, codes in self.steps:
             do(mark, codes, draw, names)
-        answer: str
-        value: Call | str | None
+        value: Call | str | None = names.get(FINAL)
         if "failing" in names:
-            answer, value = mistakes.answer(
-                draw, names["failing"][0], names["why"], names.get(FINAL)
-            )
+            answer, value = mended(draw, names["failing"][0], names["why"], names.get(FINAL))
         else:
-            answer, value = names["answer"], names.get(FINAL)
-        text = value.text if isinstance(value, Call) else value
-        closing = "" if text is None else f"\nThe answer is {text}."
-        return Example(names["question"], answer + closing, text, self.category, self.name)
+            answer = names["answer"]
+        if value is not None:
+            answer += f"\nThe answer is {value}."
+        text = None if value is None else str(value)
+        return Example(names["question"], answer, text, self.category, self.name)
+
+
+def mended(
+    draw: Draw, expression: str, reasons: list[str], right: Call | None
+) -> tuple[str, Call | str]:
+    """An answer and its result: the first call fails, and the next one is written rightly.
+
+    Where there is none, the question has no answer, which is said at once or behind that call.
+    """
+    error = fails(expression)
+    failed = f"{PROTOCOL.open} {expression}{PROTOCOL.close}{PROTOCOL.failed(error)}"
+    if right is None:
+        reason = draw.choose(*reasons)
+        text = f"{failed}\n{reason}" if draw.chance() < 0.5 else reason
+        return text, error.brief
+    before = draw.choose("", "", "Let me compute that: ", "I work it out: ")
+    again = draw.choose("Again: ", "Once more: ", "Written rightly it is ", "")
+    return f"{before}{failed}. {draw.choose(*reasons)}\n{again}{right.said}", right
+
+
+def fails(expression: str) -> CalculatorError:
+    """Why the calculator refuses a call; an error if it does not."""
+    try:
+        result = CALCULATOR.evaluate(expression)
+    except CalculatorError as error:
+        return error
+    raise DataError(f"{expression}: this has the value {result.text}, it does not fail")
 
 
 def do(mark: str, codes: list[CodeType], draw: Draw, names: Names) -> None:
