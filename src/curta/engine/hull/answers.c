@@ -43,7 +43,7 @@ static void write_answer(const pool *p, int count, const uint32_t *ids, selectio
 
 /* For a query (qx, 0) all points with one x tie, for (0, 0) all points. */
 static const ranking *ranking_for(const plane *h, double qx) {
-    return qx > 0.0 ? &h->right : qx < 0.0 ? &h->left : &h->all;
+    return &h->rankings[1 + (qx > 0.0) - (qx < 0.0)];
 }
 
 /* The records that tie for the highest score: at most a vertex, its edge and the next vertex. */
@@ -53,7 +53,7 @@ static int tied_records(const plane *h, double qx, double qy, uint32_t *ids) {
         return 1;
     }
     double up = fabs(qy);
-    cursor best = summit(qy > 0.0 ? h->upper.layers : h->lower.layers, qx, up);
+    cursor best = summit(h->onions[qy < 0.0].layers, qx, up);
     cursor after = successor(best);
     ids[0] = at(best)->mass;
     if (after.leaf == NULL ||
@@ -236,9 +236,8 @@ static int copy_ranking(plane *h, const ranking *r, double qx) {
 static void attend(plane *h, const double *query, double *value, int64_t *positions,
                    double *weights) {
     const pool *p = &h->records;
-    int found = query[1] > 0.0   ? search_onion(h, &h->upper, query)
-                : query[1] < 0.0 ? search_onion(h, &h->lower, query)
-                                 : copy_ranking(h, ranking_for(h, query[0]), query[0]);
+    int found = query[1] == 0.0 ? copy_ranking(h, ranking_for(h, query[0]), query[0])
+                                : search_onion(h, &h->onions[query[1] < 0.0], query);
     double total = 0.0;
     for (int i = 0; i < found; i++) total += h->scores[i] = exp(h->scale * h->scores[i]);
     double share = 1.0 / total;
