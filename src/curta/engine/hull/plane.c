@@ -73,12 +73,11 @@ typedef struct {
 
 static void plane_open(plane *h, int width, policy what, int k, double scale) {
     size_t room = (size_t)k;
-    memset(h, 0, sizeof *h);
     h->k = k;
     h->scale = scale;
     pool_open(&h->records, width, k > 1 ? PASS_DOWN : what);
     for (int i = 0; i < 2; i++) {
-        chain *layers = checked(malloc(room * sizeof(chain)));
+        chain *layers = checked(calloc(room, sizeof(chain)));
         h->onions[i] = (onion){layers, .sign = i ? -1.0 : 1.0, .expected = 1};
     }
     for (int i = 0; i < 3; i++) h->rankings[i].ring = checked(malloc(room * sizeof(ranked)));
@@ -119,8 +118,9 @@ static size_t plane_bytes(const plane *h) {
 
 /* The next layer, and the place of its first point. */
 static place open_layer(onion *o, double x, double y) {
-    chain_open(&o->layers[o->used]);
-    return place_point(&o->layers[o->used++], x, y);
+    chain *c = &o->layers[o->used++];
+    c->root = new_node(c, 0);
+    return place_point(c, x, y);
 }
 
 /* The first layer that would not have the point below it, k if there is none, and its place there. Most
