@@ -6,9 +6,9 @@ They know nothing of promises: these are checked on the stream, and a run that b
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import ClassVar
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -21,48 +21,33 @@ LOGITS = 64
 """Positions whose logits are computed at once."""
 
 
-@dataclass(frozen=True, slots=True)
-class Guard:
-    """A sum of slots, and the interval it has to stay in."""
+class Guards:
+    """Sums of slots that have to stay in an interval: how they stand in the plan, by period."""
 
-    name: str
-    slots: npt.NDArray[np.int64]
-    weights: npt.NDArray[np.float64]
-    low: float
-    high: float
+    def __init__(self, model: Model) -> None:
+        self.by_period = defaultdict[int, list[dict[str, Any]]](list)
+        for guard in model.plan["guards"]:
+            slots, weights = np.array(guard["terms"], dtype=np.float64).reshape(-1, 2).T
+            arrays = {"slots": slots.astype(np.int64), "weights": weights}
+            self.by_period[guard["period"]].append(guard | arrays)
 
-
-Guards = Mapping[int, Sequence[Guard]]
-"""By their period."""
-
-
-def guards_of(model: Model) -> Guards:
-    found: dict[int, list[Guard]] = {}
-    for guard in model.plan["guards"]:
-        slots = np.array([slot for slot, _ in guard["terms"]], dtype=np.int64)
-        weights = np.array([weight for _, weight in guard["terms"]], dtype=np.float64)
-        found.setdefault(guard["period"], []).append(
-            Guard(guard["name"], slots, weights, guard["low"], guard["high"])
-        )
-    return found
-
-
-def first_broken(
-    guards: Guards, first: int, streams: Iterable[Residuals]
-) -> tuple[int | None, RegionError | None]:
-    """How many positions from the `first` on come before one that breaks a promise, and the error,
-    if there is one. Their residual stream [position, slot] is looked at one period after another.
-    """
-    kept, error = None, None
-    for period, stream in enumerate(streams):
-        for guard in guards.get(period, ()):
-            values = stream[:, guard.slots] @ guard.weights
-            wrong = np.flatnonzero(((values < guard.low) | (values > guard.high))[:kept])
-            if len(wrong):
-                kept = int(wrong[0])
-                found = first + kept, f"{values[kept]:.17g}", guard.low, guard.high
-                error = broken_promise(guard.name, *found)
-    return kept, error
+    def first_broken(
+        self, first: int, streams: Iterable[Residuals]
+    ) -> tuple[int | None, RegionError | None]:
+        """How many positions from the `first` on come before one that breaks a promise, and the
+        error, if there is one. The residual stream [position, slot] comes period by period.
+        """
+        kept, error = None, None
+        for period, stream in enumerate(streams):
+            for guard in self.by_period.get(period, ()):
+                values = stream[:, guard["slots"]] @ guard["weights"]
+                low, high = guard["low"], guard["high"]
+                wrong = np.flatnonzero(((values < low) | (values > high))[:kept])
+                if len(wrong):
+                    kept = int(wrong[0])
+                    value = f"{values[kept]:.17g}"
+                    error = broken_promise(guard["name"], first + kept, value, low, high)
+        return kept, error
 
 
 class BlockEngine(Engine):
@@ -73,7 +58,7 @@ class BlockEngine(Engine):
 
     def __init__(self, model: Model) -> None:
         super().__init__(model)
-        self.guards = guards_of(model)
+        self.guards = Guards(model)
 
     @abstractmethod
     def session(self) -> BlockSession: ...
@@ -83,7 +68,7 @@ class BlockEngine(Engine):
         attention and the feed-forward part of every layer.
         """
         streams = [x.copy() for x in self.session().half_layers(self.check_prompt(ids))]
-        _, error = first_broken(self.guards, 0, streams)
+        _, error = self.guards.first_broken(0, streams)
         if error is not None:
             raise error
         return np.stack(streams, axis=1)
@@ -108,7 +93,7 @@ class BlockSession(Session):
         for start in range(0, len(tokens), self.engine.block):
             block = slice(start, start + self.engine.block)
             streams = self.half_layers(tokens[block])
-            kept, error = first_broken(self.engine.guards, self.length, streams)
+            kept, error = self.engine.guards.first_broken(self.length, streams)
             said = np.full(len(tokens[block]), NOT_ASKED, dtype=np.int32)
             places = np.flatnonzero(asked[block])
             for first in range(0, len(places), LOGITS):

@@ -23,7 +23,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cached_property
 from itertools import chain
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -129,11 +129,7 @@ def attended(memories: list[Memory], maps: LayerMaps, x: Matrix) -> Matrix:
     asked = maps.asking @ x
     found = np.zeros((len(asked) // 3, x.shape[1]))
     for memory in memories:
-        steps = (
-            np.ascontiguousarray(asked[rows].T)
-            for rows in (memory.queries, memory.keys, memory.values)
-        )
-        found[memory.found] = memory.blocks.steps(*steps).T
+        found[memory.found] = memory.steps(asked)
     mixed: Matrix = maps.output @ found
     return mixed
 
@@ -172,22 +168,35 @@ class KeyBlocks:
         return self.cache.steps(arrays, self.columns).values
 
 
-Blocks = MeanBlocks | KeyBlocks
-"""What heads with the same keys remember of the sequence. `steps` files the values of each position
-under its key, and says what the queries find.
-"""
+class Memory:
+    """Heads with the same keys: their rows among the layer's queries, keys and values, those among
+    what its heads find, and what they remember of the sequence.
 
-
-class Memory(NamedTuple):
-    """Heads with the same keys: their rows among the layer's queries, keys and values, and among
-    what its heads find.
+    What several heads file is filed once: values that are made by equal weights are equal.
     """
 
-    queries: list[int]
-    keys: list[int]
-    values: list[int]
-    found: list[int]
-    blocks: Blocks
+    def __init__(
+        self, plan: dict[str, Any], places: list[int], weights: Matrix, backend: Backend
+    ) -> None:
+        heads = [(plan["heads"][place], place * plan["head_width"]) for place in places]
+        width = own_width(heads[0][0])
+        reads = [range(first, first + len(head["values"])) for head, first in heads]
+        self.found = list(chain.from_iterable(reads))
+        row_of = {weights[row].tobytes(): row for row in self.found}
+        column_of = {content: column for column, content in enumerate(row_of)}
+        columns = [[column_of[weights[row].tobytes()] for row in read] for read in reads]
+        asked = [first + i for _, first in heads for i in range(width)]
+        keys = [len(weights) + row for row in asked[:width]]
+        self.asked = asked, keys, [2 * len(weights) + row for row in row_of.values()]
+        self.blocks = (
+            KeyBlocks(width - 1, len(row_of), columns, backend)
+            if width
+            else MeanBlocks(len(row_of), list(chain.from_iterable(columns)))
+        )
+
+    def steps(self, asked: Matrix) -> Matrix:
+        """File the value of each position under its key; what the queries find."""
+        return self.blocks.steps(*(np.ascontiguousarray(asked[rows].T) for rows in self.asked)).T
 
 
 def new_memories(model: Model, number: int, backend: Backend) -> list[Memory]:
@@ -198,31 +207,9 @@ def new_memories(model: Model, number: int, backend: Backend) -> list[Memory]:
         first = place * plan["head_width"]
         weights = matrices["key"][first : first + own_width(head)]
         sharing.setdefault(weights.tobytes(), []).append(place)
-    return [new_memory(plan, places, matrices["value"], backend) for places in sharing.values()]
+    return [Memory(plan, places, matrices["value"], backend) for places in sharing.values()]
 
 
 def own_width(head: dict[str, Any]) -> int:
     """The components of query and key that a head uses; the rest are zeros. Means use none."""
     return 0 if head["kind"] == "mean" else len(head["key"]) + 1
-
-
-def new_memory(
-    plan: dict[str, Any], places: list[int], weights: Matrix, backend: Backend
-) -> Memory:
-    """What several heads file is filed once: values that are made by equal weights are equal."""
-    heads = [(plan["heads"][place], place * plan["head_width"]) for place in places]
-    width = own_width(heads[0][0])
-    asked = [first + i for _, first in heads for i in range(width)]
-    found = [[first + i for i in range(len(head["values"]))] for head, first in heads]
-    flat = list(chain.from_iterable(found))
-    row_of = {weights[row].tobytes(): row for row in flat}
-    column_of = {content: column for column, content in enumerate(row_of)}
-    columns = [[column_of[weights[row].tobytes()] for row in read] for read in found]
-    keys = [len(weights) + row for row in asked[:width]]
-    filed = [2 * len(weights) + row for row in row_of.values()]
-    blocks: Blocks = (
-        KeyBlocks(width - 1, len(row_of), columns, backend)
-        if width
-        else MeanBlocks(len(row_of), list(chain.from_iterable(columns)))
-    )
-    return Memory(asked, keys, filed, flat, blocks)

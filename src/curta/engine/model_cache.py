@@ -13,19 +13,13 @@ from curta.store import Shelf, key_of, sources_digest
 
 if TYPE_CHECKING:
     from curta.compiler import Graph, Model
-    from curta.compiler.compile import OnPass
 
 COMPILER = ("compiler/*.py", "dyadic.py")
 """What makes models."""
 MODELS = Shelf("models", compressed=True)
 
 
-def compile_cached(
-    graph: Graph,
-    max_tokens: int,
-    on_pass: OnPass | None = None,
-    arithmetic: str = FLOAT64.name,
-) -> Model:
+def compile_cached(graph: Graph, max_tokens: int, arithmetic: str = FLOAT64.name) -> Model:
     """The compiled graph, from the cache if it was compiled before."""
     from curta.compiler import compile
     from curta.compiler.compile import checked_length
@@ -35,7 +29,7 @@ def compile_cached(
     length, resolved = checked_length(max_tokens), resolve(graph)
     content = json.dumps([graph_to_json(resolved), length, arithmetic]).encode()
     key = key_of(sources_digest(*COMPILER), content)
-    return cached_model(key, lambda: compile(graph, length, on_pass, arithmetic), resolved)
+    return cached_model(key, lambda: compile(graph, length, arithmetic=arithmetic), resolved)
 
 
 def cached_model(key: str | None, make: Callable[[], Model], graph: Graph | None = None) -> Model:

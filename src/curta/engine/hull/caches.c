@@ -12,7 +12,7 @@ typedef struct {
 
 EXPORT cache *cache_create(int dimension, int width, int average, int k, double scale, int filed) {
     policy what = average ? KEEP_SUM : KEEP_LATEST;
-    cache *c = checked(calloc(1, sizeof *c));
+    cache *c = checked(calloc(1, sizeof *c)); /* zeros, for all that is opened in it */
     c->kind = filed ? FILED : dimension == 2 ? PLANE : SPACE;
     c->dimension = dimension;
     c->width = width;

@@ -23,7 +23,6 @@ typedef struct {
 } row_store;
 
 static void rows_open(row_store *s, int columns) {
-    memset(s, 0, sizeof *s);
     s->columns = columns;
     s->layout = checked(calloc((size_t)columns + 1, sizeof *s->layout));
     for (int i = 0; i <= columns; i++) s->layout[i] = (column_layout){BYTE, i};

@@ -29,7 +29,6 @@ typedef struct {
 } filed_keys;
 
 static void filed_open(filed_keys *f, int dimension, int width) {
-    memset(f, 0, sizeof *f);
     f->digits = dimension - 1;
     pool_open(&f->records, width, KEEP_LATEST);
     f->table_size = 128;

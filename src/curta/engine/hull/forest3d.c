@@ -37,7 +37,6 @@ typedef struct {
 } space;
 
 static void space_open(space *s, int width, policy what) {
-    memset(s, 0, sizeof *s);
     pool_open(&s->records, width, what);
 }
 

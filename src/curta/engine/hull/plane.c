@@ -62,8 +62,8 @@ typedef struct {
     int k;
     double scale;
     pool records;
-    onion upper, lower;
-    ranking left, right, all;
+    onion onions[2];     /* the upper one, and that of the mirrored points */
+    ranking rankings[3]; /* by -x, by position alone, by x */
     id_list arriving;
     walk *walks;       /* this and what follows is for queries */
     entrant *games;    /* who lost where */
@@ -71,29 +71,16 @@ typedef struct {
     double *scores;    /* of the winners, relative to the first */
 } plane;
 
-static void onion_open(onion *o, int k, double sign) {
-    o->layers = checked(malloc(sizeof(chain) * (size_t)k));
-    o->used = 0;
-    o->expected = 1;
-    o->sign = sign;
-}
-
-static void onion_close(onion *o) {
-    for (int i = 0; i < o->used; i++) free_tree(o->layers[i].root);
-    free(o->layers);
-}
-
 static void plane_open(plane *h, int width, policy what, int k, double scale) {
     size_t room = (size_t)k;
-    memset(h, 0, sizeof *h);
     h->k = k;
     h->scale = scale;
     pool_open(&h->records, width, k > 1 ? PASS_DOWN : what);
-    onion_open(&h->upper, k, 1.0);
-    onion_open(&h->lower, k, -1.0);
-    h->left.ring = checked(malloc(3 * room * sizeof(ranked)));
-    h->right.ring = h->left.ring + k;
-    h->all.ring = h->right.ring + k;
+    for (int i = 0; i < 2; i++) {
+        chain *layers = checked(calloc(room, sizeof(chain)));
+        h->onions[i] = (onion){layers, .sign = i ? -1.0 : 1.0, .expected = 1};
+    }
+    for (int i = 0; i < 3; i++) h->rankings[i].ring = checked(malloc(room * sizeof(ranked)));
     h->walks = checked(malloc(2 * room * sizeof(walk)));
     h->games = checked(malloc(2 * room * sizeof(entrant)));
     h->winners = checked(malloc(room * sizeof(uint32_t)));
@@ -102,16 +89,19 @@ static void plane_open(plane *h, int width, policy what, int k, double scale) {
 
 static void plane_close(plane *h) {
     pool_close(&h->records);
-    onion_close(&h->upper);
-    onion_close(&h->lower);
-    void *parts[] = {h->left.ring, h->arriving.items, h->walks, h->games, h->winners, h->scores};
+    for (onion *o = h->onions; o < h->onions + 2; o++) {
+        for (int i = 0; i < o->used; i++) free_tree(o->layers[i].root);
+        free(o->layers);
+    }
+    for (int i = 0; i < 3; i++) free(h->rankings[i].ring);
+    void *parts[] = {h->arriving.items, h->walks, h->games, h->winners, h->scores};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) free(parts[i]);
 }
 
 static int64_t plane_vertices(const plane *h) {
     int64_t vertices = 0;
-    for (int i = 0; i < h->upper.used; i++) vertices += h->upper.layers[i].vertices;
-    for (int i = 0; i < h->lower.used; i++) vertices += h->lower.layers[i].vertices;
+    for (const onion *o = h->onions; o < h->onions + 2; o++)
+        for (int i = 0; i < o->used; i++) vertices += o->layers[i].vertices;
     return vertices;
 }
 
@@ -119,8 +109,8 @@ static size_t plane_bytes(const plane *h) {
     size_t each = 2 * sizeof(chain) + 3 * sizeof(ranked) + 2 * sizeof(walk) + 2 * sizeof(entrant) +
                   sizeof(uint32_t) + sizeof(double);
     size_t bytes = sizeof *h + pool_bytes(&h->records) + each * (size_t)h->k;
-    for (int i = 0; i < h->upper.used; i++) bytes += chain_bytes(&h->upper.layers[i]);
-    for (int i = 0; i < h->lower.used; i++) bytes += chain_bytes(&h->lower.layers[i]);
+    for (const onion *o = h->onions; o < h->onions + 2; o++)
+        for (int i = 0; i < o->used; i++) bytes += chain_bytes(&o->layers[i]);
     return bytes;
 }
 
@@ -128,8 +118,9 @@ static size_t plane_bytes(const plane *h) {
 
 /* The next layer, and the place of its first point. */
 static place open_layer(onion *o, double x, double y) {
-    chain_open(&o->layers[o->used]);
-    return place_point(&o->layers[o->used++], x, y);
+    chain *c = &o->layers[o->used++];
+    c->root = new_node(c, 0);
+    return place_point(c, x, y);
 }
 
 /* The first layer that would not have the point below it, k if there is none, and its place there. Most
@@ -205,9 +196,6 @@ static void rank(plane *h, ranking *r, double score, int64_t position, const dou
 }
 
 static void plane_insert(plane *h, int64_t position, const double *key, const double *value) {
-    onion_insert(h, &h->upper, position, key, value);
-    onion_insert(h, &h->lower, position, key, value);
-    rank(h, &h->left, -key[0], position, key, value);
-    rank(h, &h->right, key[0], position, key, value);
-    rank(h, &h->all, 0.0, position, key, value);
+    for (int i = 0; i < 2; i++) onion_insert(h, &h->onions[i], position, key, value);
+    for (int i = 0; i < 3; i++) rank(h, &h->rankings[i], (i - 1) * key[0], position, key, value);
 }

@@ -34,7 +34,6 @@ static void push_id(id_list *list, uint32_t id) {
 }
 
 static void pool_open(pool *p, int width, policy what) {
-    memset(p, 0, sizeof *p);
     p->width = width;
     p->what = what;
     p->first_value = what == PASS_DOWN ? 3 : what == KEEP_SUM ? 2 : 1;

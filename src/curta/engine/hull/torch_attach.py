@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import combinations
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -128,7 +129,7 @@ class Attached:
 
 
 class HullForward:
-    """Stands in for the `forward` of one attention module."""
+    """Stands in for the `forward` of one attention module; by itself for `CausalAttention`."""
 
     def __init__(self, name: str, module: nn.Module, attention: HullAttention) -> None:
         self.name = name
@@ -143,7 +144,7 @@ class HullForward:
         if self.module.__dict__.get("forward") is self:
             del self.module.__dict__["forward"]
 
-    def attend(self, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+    def __call__(self, query: Tensor, key: Tensor, value: Tensor) -> Any:
         if self.module.training:
             raise HullError(
                 f"{self.name} is in training mode, and hull caches only infer: call model.eval(), "
@@ -153,13 +154,6 @@ class HullForward:
         if not self.is_streaming:
             attention = HullAttention(attention.options, attention.scale)
         return attention.feed(query, key, value)
-
-
-class CausalForward(HullForward):
-    """For `CausalAttention`."""
-
-    def __call__(self, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
-        return self.attend(query, key, value)
 
 
 class MultiheadForward(HullForward):
@@ -204,7 +198,7 @@ class MultiheadForward(HullForward):
         inputs = query.transpose(0, 1) if tokens_first else query
         self._check_mask(inputs.shape[-2], attn_mask, is_causal)
         projected = functional.linear(inputs, module.in_proj_weight, module.in_proj_bias)
-        answers = self.attend(*(self._split(part) for part in projected.chunk(3, dim=-1)))
+        answers = super().__call__(*map(self._split, projected.chunk(3, dim=-1)))
         joined = module.out_proj(answers.transpose(-2, -3).flatten(-2))
         return (joined.transpose(0, 1) if tokens_first else joined), None
 
@@ -269,7 +263,7 @@ def _replacement(name: str, module: nn.Module, options: AttentionOptions) -> Hul
     if "forward" in module.__dict__:
         raise HullError(f"the forward of {name} is replaced by something else: undo that first")
     if isinstance(module, CausalAttention):
-        return CausalForward(name, module, HullAttention(options, module.scale))
+        return HullForward(name, module, HullAttention(options, module.scale))
     if (
         not isinstance(module, nn.MultiheadAttention)
         or type(module).forward is not nn.MultiheadAttention.forward

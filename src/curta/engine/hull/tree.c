@@ -61,17 +61,10 @@ static inline cursor predecessor(cursor v) {
 }
 
 static node *new_node(chain *c, int height) {
-    node *n = checked(malloc(sizeof *n));
-    n->parent = n->previous = n->next = NULL;
-    n->count = 0;
+    node *n = checked(calloc(1, sizeof *n));
     n->height = height;
     c->nodes++;
     return n;
-}
-
-static void chain_open(chain *c) {
-    memset(c, 0, sizeof *c);
-    c->root = new_node(c, 0);
 }
 
 static void free_tree(node *n) {
