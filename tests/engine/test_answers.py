@@ -37,11 +37,13 @@ def asking() -> Native:
 def by_hand(session: Session, first: int, count: int, tokens: list[int]) -> tuple[list[int], int]:
     """What is said, and how many answers were used: each given by `take`."""
     said, used = session.generate(first, count).tolist(), 0
-    while said[-1] == ASK and used < len(tokens) and len(said) + 2 <= count:
+    while said[-1] == ASK and used < len(tokens) and len(said) < count:
+        session.feed(ASK)
         said.append(tokens[used])
         used += 1
-        following = session.take(np.array([ASK, said[-1]], dtype=np.int32))
-        said += session.generate(following, count - len(said)).tolist()
+        if len(said) < count:
+            following = session.feed(said[-1])
+            said += session.generate(following, count - len(said)).tolist()
     return said, used
 
 

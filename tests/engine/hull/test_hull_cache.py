@@ -283,6 +283,10 @@ def test_wrong_shapes_are_named(backend: Backend) -> None:
         cache.insert(("1", "2"), (1.0, 1.0))  # type: ignore[arg-type]
     with pytest.raises(HullError, match=r"the query .* is not a sequence of numbers"):
         cache.insert_and_query((1.0, 1.0), (1.0, 1.0), ("1", "2"))  # type: ignore[arg-type]
+    with pytest.raises(HullError, match=r"the key .* is not a sequence of numbers"):
+        cache.insert((10**400, 1.0), (1.0, 1.0))  # no float64 holds it
+    with pytest.raises(HullError, match=r"keys are not numbers: int too large"):
+        cache.insert_many([(10**400, 1.0)], [(1.0, 1.0)])
     assert len(cache) == 0
     with pytest.raises(HullError, match=r"keys have shape \(1, 3\): expected \(n, 2\)"):
         cache.insert_many([(1, 1, 1)], [(1, 1)])
@@ -291,6 +295,8 @@ def test_wrong_shapes_are_named(backend: Backend) -> None:
     cache.insert((1.0, 1.0), (1.0, 2.0))
     with pytest.raises(HullError, match=r"the query .* expected 2"):
         cache.query((1.0,))
+    with pytest.raises(HullError, match=r"the query .* is not a sequence of numbers"):
+        cache.query((10**400, 1.0))
 
 
 def test_wrong_options_are_named() -> None:

@@ -65,7 +65,7 @@ def _as_row(numbers: Sequence[float], width: int, what: str) -> Floats:
         if any(isinstance(number, str | bytes | bytearray) for number in numbers):
             raise TypeError("float() would take text, too")
         row = np.array([float(number) for number in numbers])
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise HullError(f"{what} {numbers!r} is not a sequence of numbers") from error
     if len(row) != width:
         raise HullError(f"{what} {numbers!r} has {len(row)} numbers: expected {width}")
@@ -76,7 +76,7 @@ def as_rows(array: ArrayLike, width: int, what: str) -> Floats:
     """An array of shape [n, width] in float64, contiguous; copied only if it is not already."""
     try:
         rows = np.ascontiguousarray(array, dtype=np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise HullError(f"{what} are not numbers: {error}") from error
     if rows.size == 0 and rows.ndim < 2:
         rows = rows.reshape(0, width)

@@ -132,7 +132,7 @@ class NativeCache:
     def insert(self, key: Vector, value: Vector) -> None:
         try:
             self._pack_point(self._exchange, 0, *key, *value)
-        except (TypeError, struct.error):
+        except (TypeError, OverflowError, struct.error):
             check_point(key, self.dimension, value, self.width)
             raise
         if len(key) != self.dimension or not self.run(self._insert):
@@ -142,7 +142,7 @@ class NativeCache:
     def query(self, query: Vector) -> tuple[float, ...]:
         try:
             self._pack_query(self._exchange, self._query_offset, *query)
-        except (TypeError, struct.error):
+        except (TypeError, OverflowError, struct.error):
             check_query(query, self.dimension)
             raise
         if not self.run(self._query):
@@ -152,7 +152,7 @@ class NativeCache:
     def insert_and_query(self, key: Vector, value: Vector, query: Vector) -> tuple[float, ...]:
         try:
             self._pack_step(self._exchange, 0, *key, *value, *query)
-        except (TypeError, struct.error):
+        except (TypeError, OverflowError, struct.error):
             check_point(key, self.dimension, value, self.width)
             check_query(query, self.dimension)
             raise

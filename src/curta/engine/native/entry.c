@@ -82,12 +82,9 @@ typedef struct {
 int64_t curta_generate(State *s, int32_t first, int32_t *said, int64_t count, Answers *answers) {
     int64_t i = say(s, first, said, count);
     if (!answers) return i;
-    while (said[i - 1] == answers->asks && answers->next < answers->end && i + 2 <= count) {
+    while (said[i - 1] == answers->asks && answers->next < answers->end && i < count) {
         if (s->exhausted || step(s, said[i - 1]) < 0) return i;
-        said[i++] = *answers->next++;
-        const int32_t next = s->exhausted ? -1 : step(s, said[i - 1]);
-        if (next < 0) return i;
-        i += say(s, next, said + i, count - i);
+        i += say(s, *answers->next++, said + i, count - i);
     }
     return i;
 }
