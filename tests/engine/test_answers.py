@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from curta.compiler import Graph, Model, compile, equals
+from curta.compiler import Graph, compile, equals
 from curta.engine.base import Answers, Session
 from curta.engine.native_level import Native
 from curta.errors import RegionError
