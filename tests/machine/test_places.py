@@ -16,6 +16,7 @@ import pytest
 
 from curta import Machine
 from curta.engine import builds, hot
+from curta.engine.base import Answers
 from curta.engine.native.kit import Kit, Place, program_to_c
 from curta.engine.native_level import Native, NativeSession
 from curta.errors import ProgramError
@@ -102,7 +103,9 @@ def general(monkeypatch: pytest.MonkeyPatch, program: Path, **options: object) -
         return tokens_of(Machine(), program, **options)[0]
 
 
-def generate_by_steps(session: NativeSession, first: int, count: int) -> Ids:
+def generate_by_steps(
+    session: NativeSession, first: int, count: int, answers: Answers | None = None
+) -> Ids:
     said = [session.engine.check_token(first)]
     session.warming = None
     while len(said) < count and said[-1] not in session.engine.stops:
@@ -110,11 +113,13 @@ def generate_by_steps(session: NativeSession, first: int, count: int) -> Ids:
     return np.array(said, dtype=np.int32)
 
 
-def generate_plainly(session: NativeSession, first: int, count: int) -> Ids:
+def generate_plainly(
+    session: NativeSession, first: int, count: int, answers: Answers | None = None
+) -> Ids:
     """Without code for places."""
     session.warming = None
     session.library.set_places(session.state, None)
-    return PLAIN(session, first, count)
+    return PLAIN(session, first, count, answers)
 
 
 PLAIN = NativeSession.generate
@@ -155,10 +160,12 @@ def test_a_program_of_many_kinds(
     assert run.placed == 0
 
 
-def in_pieces(session: NativeSession, first: int, count: int) -> Ids:
+def in_pieces(
+    session: NativeSession, first: int, count: int, answers: Answers | None = None
+) -> Ids:
     """The same tokens, asked for in pieces of 1 to 60."""
     sizes = np.random.default_rng(session.length).integers(1, 60, size=1)
-    return PLAIN(session, first, min(count, int(sizes[0])))
+    return PLAIN(session, first, min(count, int(sizes[0])), answers)
 
 
 def test_samples_and_code_go_on_from_chapter_to_chapter(

@@ -365,8 +365,7 @@ class Conversation:
             if self.host.on_tokens is not None:
                 self.host.on_tokens(ids)
             keep = self._tail_length
-            whole = len(ids) >= keep
-            self._tail = ids[-keep:].copy() if whole else np.concatenate([self._tail[-keep:], ids])
+            self._tail = np.concatenate([self._tail, ids[-keep:]])[-keep:]
         return ids
 
     def _keep(self, ids: Ids) -> None:

@@ -16,7 +16,7 @@ from curta import Machine
 from curta.app import verify
 from curta.app.command_line import main
 from curta.engine import Engine, Level, load
-from curta.engine.base import NOT_ASKED
+from curta.engine.base import NOT_ASKED, Answers
 from curta.engine.model_cache import compile_cached
 from curta.errors import UserError, VerifyError
 from curta.gallery import PROGRAMS
@@ -243,8 +243,10 @@ def test_the_command(file: str, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 def test_the_command_on_a_tampered_conversation(
     file: str, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def tampered(self: SessionTalker, given: Ids, most: int) -> Iterator[Ids]:
-        for ids in untouched(self, given, most):
+    def tampered(
+        self: SessionTalker, given: Ids, most: int, answers: Answers | None = None
+    ) -> Iterator[Ids]:
+        for ids in untouched(self, given, most, answers):
             wrong = ids.copy()
             wrong[wrong == FIRST_OUTPUT + ord("h")] += 1
             yield wrong

@@ -92,7 +92,7 @@ def plot(parts: Mapping[str, Sequence[Example]], folder: Path) -> None:
         axes.barh(names, values, left=left, label=part)
         left = left + values
     axes.set_xlabel("examples")
-    axes.legend()
+    axes.legend(loc="best")
     bars.savefig(folder / "categories.svg")
     histogram = Figure(figsize=(7, 3), layout="constrained")
     axes = histogram.add_subplot()
@@ -100,5 +100,5 @@ def plot(parts: Mapping[str, Sequence[Example]], folder: Path) -> None:
     axes.hist(lengths, bins=40, stacked=True, label=list(parts))
     axes.set_xlabel("characters of an answer")
     axes.set_ylabel("examples")
-    axes.legend()
+    axes.legend(loc="best")
     histogram.savefig(folder / "lengths.svg")

@@ -91,7 +91,7 @@ def probe(digit_probe: DigitProbe, names: Sequence[str]) -> str:
         ax.set_xlabel("layers behind")
         ax.set_ylabel("read rightly")
         if len(names) <= 12:
-            ax.legend(fontsize=7, ncols=2)
+            ax.legend(loc="best", fontsize=7, ncols=2)
 
     return drawn(draw, 1, (6.4, 3.0))
 

@@ -55,7 +55,7 @@ def lines(
             ax.set_ylabel(beside)
             ax.xaxis.set_major_locator(MaxNLocator(integer=True))
             if len(series) > 1:
-                ax.legend(fontsize=8)
+                ax.legend(loc="best", fontsize=8)
 
     return drawn(draw, len(panels), (4.6 * len(panels) if len(panels) > 1 else 6.4, 3.0))
 

@@ -160,7 +160,7 @@ def roofline(profile: Profile) -> str:
         ax.set_yscale("log")
         ax.set_xlabel("operations per byte")
         ax.set_ylabel("operations a second")
-        ax.legend(fontsize=8)
+        ax.legend(loc="best", fontsize=8)
 
     return drawn(draw, 1, (6.4, 3.2))
 

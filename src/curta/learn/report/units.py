@@ -46,7 +46,7 @@ def picture(results: list[UnitResult]) -> Html:
         for ax in drawn.axes:
             ax.patch.set_alpha(0)
         if any((result.unit, result.operation) in PUBLISHED_RATES for result in results):
-            drawn.axes[0].legend(fontsize=7)
+            drawn.axes[0].legend(loc="best", fontsize=7)
         file = io.StringIO()
         drawn.savefig(file, format="svg", metadata={"Date": None})
     return Html(pictures.embedded(file.getvalue()))
