@@ -62,6 +62,7 @@ class Code:
     """Compiled code for some places."""
 
     made: Made
+    library: ctypes.CDLL
     pointer: int
 
     @cached_property
@@ -127,10 +128,10 @@ class Workshop:
         return self.codes.get(program)
 
     def load(self, program: str, made: Made) -> Code:
-        library = ctypes.CDLL(str(LIBRARIES.folder / made.library))  # which stays for good
+        library = ctypes.CDLL(str(LIBRARIES.folder / made.library))
         pointer = ctypes.cast(library.curta_places, ctypes.c_void_p).value
         assert pointer is not None
-        self.codes[program] = code = Code(made, pointer)
+        self.codes[program] = code = Code(made, library, pointer)
         return code
 
     def complete(self, program: str, code: Code, share: float) -> Code:

@@ -4,11 +4,12 @@
  * which scores fall. The best point that is ahead of any walk is the next winner: a tournament, in
  * which a walk that has moved on plays again, O(log k) games. The best of layer i comes before
  * everything in layer i+1, so before a point of the deepest open layer wins, the next one is opened.
- * As many layers as the query before needed are opened together, so that walks play anew once.
+ * As many layers as the query before needed are searched for their summits together.
  *
  * Scores are compared rounded, and only where they are too close to tell are points compared exactly.
  * With L <= k layers opened, summits take O(L log n), the rest O(k log k).
  */
+#define TOGETHER 24 /* layers whose summits are searched for together, at most */
 
 /* What is read of an answer: `count` columns of the value, or all of it in order. */
 typedef struct {
@@ -52,7 +53,7 @@ static int tied_records(const plane *h, double qx, double qy, uint32_t *ids) {
         return 1;
     }
     double up = fabs(qy);
-    cursor best = summit(h->onions[qy < 0.0].layers, qx, up, 0);
+    cursor best = summit(h->onions[qy < 0.0].layers, qx, up);
     cursor after = successor(best);
     ids[0] = at(best)->mass;
     if (after.leaf == NULL ||
@@ -168,15 +169,14 @@ INLINED void play(quest *s, uint64_t number) {
     s->best = up.walk;
 }
 
-/* Two walks lead away from a layer's summit, the left one from the summit itself. */
-static void open_layer_of(quest *s, const chain *layer) {
-    cursor from = summit(layer, s->query[0], fabs(s->query[1]), s->h->k >= 16);
-    const vertex *top = at(from);
+/* Two walks lead away from a summit, the left one from the summit itself. */
+static void open_layer_at(quest *s, cursor summit) {
+    const vertex *top = at(summit);
     if (s->open == 0) s->x = top->x, s->y = top->y;
     double score = score_point(s, top->x, top->y);
     walk *left = &s->h->walks[s->walks++], *right = &s->h->walks[s->walks++];
-    *left = (walk){score, 0.0, top->mass, NONE, NONE, from.leaf, from.index, -1, s->open};
-    *right = (walk){score, 0.0, top->mass, NONE, NONE, from.leaf, from.index, 1, s->open++};
+    *left = (walk){score, 0.0, top->mass, NONE, NONE, summit.leaf, summit.index, -1, s->open};
+    *right = (walk){score, 0.0, top->mass, NONE, NONE, summit.leaf, summit.index, 1, s->open++};
     look_ahead(s, left);
     look_ahead(s, right);
     move_on(right);
@@ -185,7 +185,14 @@ static void open_layer_of(quest *s, const chain *layer) {
 
 /* Open up to `count` more layers, if there are any. All walks play anew. */
 static void open_layers(quest *s, int count) {
-    for (; count > 0 && s->open < s->o->used; count--) open_layer_of(s, &s->o->layers[s->open]);
+    cursor summits[TOGETHER];
+    count = count < s->o->used - s->open ? count : s->o->used - s->open;
+    for (int next; count > 0; count -= next) {
+        next = count < TOGETHER ? count : TOGETHER;
+        find_summits(&s->o->layers[s->open], next, s->query[0], fabs(s->query[1]), s->h->k >= 16,
+                     summits);
+        for (int i = 0; i < next; i++) open_layer_at(s, summits[i]);
+    }
     for (uint64_t i = 0; i < s->walks; i++) s->h->games[i] = (entrant){NAN, NOBODY};
     for (uint64_t i = 0; i < s->walks; i++) play(s, i);
 }
