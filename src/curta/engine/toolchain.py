@@ -246,13 +246,9 @@ def _objects(compiler: Compiler, source: Path, flags: tuple[str, ...], units: in
 
     compiled = tuple(flag for flag in flags if not flag.startswith("-l"))
     objects = [source.with_name(f"unit{unit}.o") for unit in range(units)]
-
-    def compile_unit(unit: int) -> None:
-        arguments = (f"-DUNIT={unit}", "-c", str(source), *compiled)
-        _run_compiler(compiler, arguments, objects[unit])
-
+    parts = [(f"-DUNIT={unit}", "-c", str(source), *compiled) for unit in range(units)]
     with ThreadPoolExecutor(units) as workers:
-        list(workers.map(compile_unit, range(units)))
+        list(workers.map(_run_compiler, [compiler] * units, parts, objects))
     return objects
 
 

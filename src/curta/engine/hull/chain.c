@@ -54,9 +54,18 @@ static cursor clear_side(chain *c, pool *p, cursor new, int right) {
     }
 }
 
-/* Take up a point that is not BELOW, with its record, at the place where it lies. */
+/* Is there this vertex, and does a point left of it hide it? */
+static int is_hidden(cursor v, double x, double y) {
+    if (v.leaf == NULL) return 0;
+    cursor after = successor(v);
+    return after.leaf != NULL &&
+           orientation(x, y, at(after)->x, at(after)->y, at(v)->x, at(v)->y) < 0;
+}
+
+/* Take up a point that is not BELOW, with its record, at the place where it lies. As a rule it hides
+ * one vertex, and takes its place. */
 static void keep_point(chain *c, pool *p, place here, double x, double y, uint32_t mass) {
-    cursor left = here.last;
+    cursor left = here.last, hidden = left;
     if (here.where == DUPLICATE) {
         at(left)->mass = combine(p, at(left)->mass, mass);
         return;
@@ -65,19 +74,19 @@ static void keep_point(chain *c, pool *p, place here, double x, double y, uint32
         at(left)->edge = combine(p, at(left)->edge, mass);
         return;
     }
-    cursor new = left;
-    if (here.where == OVER_VERTEX) { /* whose place it takes */
-        left = predecessor(new);
-        drop_edge(p, new);
-        drop(p, at(new)->mass);
-        *at(new) = (vertex){x, y, mass, NONE};
-        if (new.index <= 1) refresh(new.leaf);
+    if (here.where == OVER_VERTEX) left = predecessor(hidden);
+    else hidden = successor(left);
+    if (left.leaf != NULL && left.index >= 0) drop_edge(p, left); /* which the point rises above */
+    cursor new = hidden;
+    if (here.where == OVER_VERTEX || is_hidden(hidden, x, y)) {
+        drop_edge(p, hidden);
+        drop(p, at(hidden)->mass);
+        *at(hidden) = (vertex){x, y, mass, NONE};
+        if (hidden.index <= 1) refresh(hidden.leaf);
     } else {
-        new.index++;
-        new = insert_vertex(c, new, (vertex){x, y, mass, NONE});
-        left = predecessor(new);
+        left.index++;
+        new = insert_vertex(c, left, (vertex){x, y, mass, NONE});
     }
-    if (left.leaf != NULL) drop_edge(p, left); /* which the point rises above */
     new = clear_side(c, p, new, 1);
     clear_side(c, p, new, 0);
 }
