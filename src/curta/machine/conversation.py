@@ -169,7 +169,7 @@ class Conversation:
         self.stderr = bytearray()
         self.ledger = new_ledger(program)
         """What the tokens so far have filed."""
-        self._input = StandardInput(host.stdin)
+        self._input = StandardInput(host.stdin, is_alone=not host.listens)
         self._tail = NOTHING
         self._tail_length = 64
         self._tokens = self._opened = self._due = self._placed = 0
@@ -241,6 +241,7 @@ class Conversation:
         if self._is_invoked:
             raise UserError("a function of this instance is being executed: it cannot be invoked")
         self._is_invoked = True
+        self._input.forget()
         self._tail_length = max(64, TOKENS_PER_WORD * (results + 2))
         try:
             answer = invocation()
@@ -315,21 +316,21 @@ class Conversation:
     def _listen(self, given: Ids, started: float) -> bool:
         """Until the machine hands over; or not, if the chapter is long enough before."""
         told = 0.0
-        answers, read = self._input.answers, self._input.answers.used
+        answers = self._input.answers
         for chunk in self.talker.talk(given, self._most(), answers):
             while len(chunk):
                 end = self._next_page(chunk)
+                self._input.take(chunk[:end])
                 self._pass_on(self._note(chunk[:end]))
-                if read < answers.used:
-                    read += self._input.take(chunk[:end])
                 chunk = chunk[end:]
                 self._seconds = time.perf_counter() - started
                 if self._seconds >= told:
                     told = self._seconds + UNTOLD_SECONDS
                     self._tell()
                 if self._behind >= self._due and self._is_over():
-                    answers.used = read
+                    answers.used = self._input.taken
                     return False
+            assert answers.used == self._input.taken
         return True
 
     def _tell(self) -> None:

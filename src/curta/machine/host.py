@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
 from curta.machine.standard_input import Input
@@ -28,3 +28,8 @@ class Host:
     on_tokens: Callable[[Ids], object] | None = None
     """Gets the tokens behind openings, the host's own included."""
     on_start: Callable[[Conversation], object] | None = None
+
+    @property
+    def listens(self) -> bool:
+        """Whether anybody is called while a program runs."""
+        return any(getattr(self, each.name) is not None for each in fields(self)[1:])

@@ -6,6 +6,7 @@ the machine; this does not.
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from collections.abc import Iterator, Sequence
@@ -92,6 +93,8 @@ class StandardInput:
 
         Files are read as the program asks for their bytes: they may have no end.
         """
+        from curta.machine.standard_input import Alone
+
         if self.stdin is not None and self.stdin_file is not None:
             raise UserError("--stdin and --stdin-file: give one of them")
         if self.stdin is not None:
@@ -103,9 +106,12 @@ class StandardInput:
             except OSError as error:
                 raise UserError(f"--stdin-file {self.stdin_file}: {error.strerror}") from error
             with file:
-                yield file
+                yield Alone(file)
+        elif sys.stdin is None:
+            yield b""
         else:
-            yield sys.stdin.buffer if sys.stdin is not None else b""
+            given = sys.stdin.buffer
+            yield Alone(given) if isinstance(given, io.BufferedReader) else given
 
 
 @dataclass(frozen=True)

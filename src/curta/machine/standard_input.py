@@ -1,23 +1,26 @@
 """Standard input: who has bytes of it ready, and how they answer `read.`.
 
 A byte that is there already is given where it is asked for, by the one who says the tokens
-(`Answers`); only where there is none does a conversation wait for it. Nothing is taken from a file
-that the program did not ask for.
+(`Answers`); only where there is none does a conversation wait for it. A file is looked into before
+the program asks only where nobody else can be reading it meanwhile; what is read is compared with
+what was seen. Nothing is taken from a file that the program did not ask for.
 """
 
 from __future__ import annotations
 
 import io
+from abc import ABC, abstractmethod
 from typing import Protocol, runtime_checkable
 
 import numpy as np
 
 from curta.engine.base import Answers
+from curta.errors import UserError
 from curta.machine.ids import FIRST_LAST, READ_ID, Ids, word_ids
 
 END_OF_INPUT = 0xFFFFFFFF
-READ_AHEAD = 1 << 16
-"""Bytes, at most."""
+MOST_AHEAD = 1 << 12
+"""Bytes that are seen at once."""
 
 
 @runtime_checkable
@@ -31,72 +34,108 @@ class Readable(Protocol):
 Input = bytes | bytearray | memoryview | Readable | None
 
 
-@runtime_checkable
-class Ahead(Readable, Protocol):
-    """The same, and what comes next can be seen before it is read."""
+class Ahead(ABC):
+    """A file, and what comes next in it can be seen before it is read."""
 
-    def peek(self, size: int = 0, /) -> bytes:
+    @abstractmethod
+    def peek(self) -> bytes:
         """What there is already, and if there is nothing, what comes; none at the end."""
 
+    @abstractmethod
+    def read(self, size: int, /) -> bytes:
+        """The next bytes, no more than were seen."""
 
-class _Bytes:
+
+class Bytes(Ahead):
     """Input that is all there."""
 
     def __init__(self, content: io.BytesIO) -> None:
         self._content = content
-        self.read = content.read
 
-    def peek(self, size: int = 0, /) -> bytes:
-        return bytes(self._content.getbuffer()[self._content.tell() :][:READ_AHEAD])
+    def peek(self) -> bytes:
+        return bytes(self._content.getbuffer()[self._content.tell() :][:MOST_AHEAD])
+
+    def read(self, size: int, /) -> bytes:
+        return self._content.read(size)
 
 
-class _ByteByByte:
-    """A file of which no more is taken than the program asks for."""
+class Alone(Ahead):
+    """A file that only the program reads."""
+
+    def __init__(self, file: io.BufferedReader) -> None:
+        self._file = file
+        self.read1, self.fileno = file.read1, file.fileno
+
+    def peek(self) -> bytes:
+        return self._file.peek(1)
+
+    def read(self, size: int, /) -> bytes:
+        return self._file.read(size)
+
+
+class ByteByByte(Ahead):
+    """A file of which nothing is seen before the program asks for it."""
 
     def __init__(self, file: Readable) -> None:
         self._file = file
         self._seen = b""
 
-    def peek(self, size: int = 0, /) -> bytes:
+    def peek(self) -> bytes:
         self._seen = self._seen or self._file.read(1) or b""
+        if len(self._seen) > 1:
+            raise UserError(f"the input gave {len(self._seen)} bytes where it was asked for one")
         return self._seen
 
     def read(self, size: int, /) -> bytes:
-        read, self._seen = self.peek(), b""
+        read, self._seen = self._seen, b""
         return read
 
 
 class StandardInput:
     """The input of a conversation, and what of it is there already."""
 
-    def __init__(self, stdin: Input) -> None:
-        self._file = look_ahead(stdin)
-        self.answers = Answers(READ_ID, np.zeros(0, dtype=np.int32))
-        """Bytes that are there, as tokens; those that were used are out of the file."""
+    def __init__(self, stdin: Input, *, is_alone: bool) -> None:
+        """Whether nobody else has a chance to read it while the program runs."""
+        self._file = look_ahead(stdin, is_alone=is_alone)
+        self.forget()
+
+    def forget(self) -> None:
+        """What was seen may not be what comes next: others may have read meanwhile."""
+        self.answers, self.taken = Answers(READ_ID, np.zeros(0, dtype=np.int32)), 0
+        """Bytes that were seen, as tokens; and how many of them are out of the file."""
 
     def read(self) -> list[int]:
         """The tokens of the next byte, or of the end; that may have to be waited for."""
-        if not len(self.answers.left):
-            block = np.frombuffer(self._file.peek(1), dtype=np.uint8)
-            self.answers = Answers(READ_ID, FIRST_LAST + block.astype(np.int32))
-        if not len(self.answers.left):
+        seen = np.frombuffer(self._file.peek()[:MOST_AHEAD], dtype=np.uint8)
+        self.answers, self.taken = Answers(READ_ID, FIRST_LAST + seen.astype(np.int32)), 0
+        if not len(seen):
             return word_ids(END_OF_INPUT)
-        token = int(self.answers.left[0])
-        self.answers.used += 1
-        self._file.read(1)
-        return [token]
+        self.answers.used = 1
+        self._take(1)
+        return [FIRST_LAST + int(seen[0])]
 
-    def take(self, said: Ids) -> int:
-        """Take out what was answered while this was said; returns how many bytes that is."""
-        count = int(np.count_nonzero(said[:-1] == READ_ID))
-        self._file.read(count)
-        return count
+    def take(self, said: Ids) -> None:
+        """Take out of the file what was answered while this was said."""
+        if self.taken < self.answers.used:
+            self._take(int(np.count_nonzero(said[:-1] == READ_ID)))
+
+    def _take(self, count: int) -> None:
+        seen = self.answers.tokens[self.taken : self.taken + count] - FIRST_LAST
+        self.taken += count
+        if self._file.read(count) != seen.astype(np.uint8).tobytes():
+            raise UserError(
+                "the input changed while the program read it: nobody else may read it meanwhile"
+            )
 
 
-def look_ahead(stdin: Input) -> Ahead:
+def look_ahead(stdin: Input, *, is_alone: bool) -> Ahead:
     """The input, as a conversation reads it."""
     if isinstance(stdin, Ahead):
         return stdin
-    if isinstance(stdin, Readable) and not isinstance(stdin, io.BytesIO):
-        return _ByteByByte(stdin)
-    return _Bytes(stdin if isinstance(stdin, io.BytesIO) else io.BytesIO(bytes(stdin or b"")))
+    if not isinstance(stdin, Readable):
+        return Bytes(io.BytesIO(bytes(stdin or b"")))
+    if is_alone and type(stdin) is io.BytesIO:
+        return Bytes(stdin)
+    if is_alone and type(stdin) is io.BufferedReader:
+        return Alone(stdin)
+    return ByteByByte(stdin)

@@ -18,12 +18,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from curta import Machine
-from curta.errors import CurtaError, LimitError
+from curta.errors import CurtaError, LimitError, UserError
 from curta.machine.conversation import ConversationLimits, Page
 from curta.machine.host import Host
 from curta.machine.ids import READ_ID
 from curta.machine.loaded import LoadedProgram
-from curta.machine.standard_input import READ_AHEAD, Input
+from curta.machine.standard_input import MOST_AHEAD, Alone, Input
+from curta.machine.wasm.text import assemble
 from tests.machine.api.core_programs import program
 from tests.support.slow import draws
 
@@ -46,6 +47,7 @@ class Person:
 class Outcome(NamedTuple):
     tokens: list[int]
     stdout: bytes
+    chapters: int
     pages: list[tuple[object, ...]]
     error: str
 
@@ -55,18 +57,19 @@ def machine() -> Machine:
     return Machine()
 
 
-def outcome(stdin: Input, **limits: int) -> Outcome:
-    """What becomes of the echo."""
+def outcome(stdin: Input, *, listens: bool = True, **limits: int) -> Outcome:
+    """What becomes of the echo. No file is looked into if somebody listens, who may read it."""
     heard, pages, error = list[bytes](), list[Page](), ""
-    host = Host(stdin, heard.append, on_page=pages.append)
+    host = Host(stdin, heard.append, on_page=pages.append) if listens else Host(stdin)
     instance = machine().start(LOADED, host, ConversationLimits(**limits))
     try:
         instance.invoke("_start")
     except LimitError as failure:
         error = str(failure)
-    assert b"".join(heard) == instance.stdout
+    assert not listens or b"".join(heard) == instance.stdout
     said = instance.trace.ids.tolist()
-    return Outcome(said, instance.stdout, [timeless(page) for page in pages], error)
+    chapters = instance.figures.chapters
+    return Outcome(said, instance.stdout, chapters, [timeless(page) for page in pages], error)
 
 
 def timeless(page: Page) -> tuple[object, ...]:
@@ -91,6 +94,7 @@ WAYS: dict[str, Callable[[bytes], Input]] = {
     "memoryview": memoryview,
     "BytesIO": io.BytesIO,
     "pipe": piped,
+    "pipe of the command line": lambda content: Alone(piped(content)),
     "gzip": zipped,
 }
 
@@ -100,28 +104,31 @@ WAYS: dict[str, Callable[[bytes], Input]] = {
     st.binary(max_size=300),
     st.none() | st.integers(0, 400),
     st.none() | st.integers(20, 2000),
+    st.booleans(),
 )
 @settings(max_examples=draws(200, 40), deadline=None)
 def test_all_ways_say_the_same(
-    way: str, content: bytes, chapter_tokens: int | None, tokens: int | None
+    way: str, content: bytes, chapter_tokens: int | None, tokens: int | None, listens: bool
 ) -> None:
     limits = {"chapter_tokens": chapter_tokens}
     limits["max_tokens"] = None if tokens is None else len(LOADED.prompt()) + tokens
     given = {name: limit for name, limit in limits.items() if limit is not None}
     with ExitStack() as open_files:
         stdin = WAYS[way](content)
-        if isinstance(stdin, io.IOBase):
-            open_files.enter_context(stdin)
-        assert outcome(stdin, **given) == outcome(Person(content), **given)
+        file = stdin._file if isinstance(stdin, Alone) else stdin
+        if isinstance(file, io.IOBase):
+            open_files.enter_context(file)
+        expected = outcome(Person(content), listens=listens, **given)
+        assert outcome(stdin, listens=listens, **given) == expected
 
 
 def test_an_input_of_many_blocks() -> None:
-    content = bytes(number % 251 for number in range(2 * READ_AHEAD + 3))
+    content = bytes(number % 251 for number in range(30 * MOST_AHEAD + 3))
     found = outcome(content)
     assert found.stdout == content
     assert found.tokens.count(READ_ID) == len(content) + 1
     with piped(content[:60_000]) as stdin:
-        assert outcome(stdin).stdout == content[:60_000]
+        assert outcome(stdin, listens=False).stdout == content[:60_000]
 
 
 @pytest.mark.parametrize("chapter_tokens", [None, 100])
@@ -139,7 +146,8 @@ def test_nothing_is_taken_from_a_file_that_was_not_asked_for(
     (path := tmp_path / "content").write_bytes(content)
     with path.open("rb") as file, io.BytesIO(content) as memory:
         for stdin in (file, memory):
-            assert outcome(stdin, **limits) == expected
+            found = outcome(stdin, listens=False, **limits)
+            assert found == expected._replace(pages=[])
             assert stdin.tell() == person.asked
 
 
@@ -158,7 +166,8 @@ def test_nobody_waits_for_what_is_not_asked_for() -> None:
 
     def run() -> None:
         with open(reads, "rb") as stdin:
-            instance = machine().start(LOADED, Host(stdin, echoed), ConversationLimits())
+            host = Host(Alone(stdin), echoed)
+            instance = machine().start(LOADED, host, ConversationLimits())
             instance.invoke("_start")
             found.append(instance.stdout)
 
@@ -182,3 +191,77 @@ def test_an_error_of_a_file_ends_the_run() -> None:
     assert instance.stdout == b"ab"
     with pytest.raises(CurtaError, match="interrupted"):
         instance.invoke("add", 1, 1)
+
+
+ONE = """(module
+  (import "curta" "read" (func $read (result i32)))
+  (func (export "one") (result i32) (call $read)))"""
+
+
+def one(stdin: Input) -> Callable[[], str]:
+    """What reads a byte."""
+    module = machine().instantiate(assemble(ONE), stdin=stdin)
+    return lambda: chr(int(module.invoke("one")))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("way", ["BytesIO", "pipe", "gzip"])
+def test_others_may_read_a_file_between_invocations(way: str) -> None:
+    content = b"ABCDEFGHIJ"
+    with WAYS[way](content) as file:  # type: ignore[union-attr]
+        first, second = one(file), one(file)
+        said = "".join(f"{first()}{second()}{file.read(1).decode()}" for _ in range(3))
+    assert said == "ABCDEFGHI"
+    file = io.BytesIO(b"abc")
+    read = one(file)
+    assert read() == "a"
+    file.seek(0)
+    file.write(b"XYZ")
+    file.seek(0)
+    assert read() + read() == "XY"
+
+
+def test_who_listens_may_read_the_same_file() -> None:
+    """A host that takes what stands behind each star."""
+    file, taken = io.BytesIO(b"a*Xb*Yc"), list[bytes]()
+
+    def heard(content: bytes) -> None:
+        if content == b"*":
+            taken.append(file.read(1))
+
+    instance = machine().start(LOADED, Host(file, heard), ConversationLimits())
+    instance.invoke("_start")
+    assert (instance.stdout, taken) == (b"a*b*c", [b"X", b"Y"])
+
+
+class Deceiving(Alone):
+    """Shows something else than it gives."""
+
+    def peek(self) -> bytes:
+        return super().peek().replace(b"c", b"z")
+
+
+def test_an_input_that_is_not_what_was_seen_stops_the_run() -> None:
+    with piped(b"abcd") as file:
+        instance = machine().start(LOADED, Host(Deceiving(file)), ConversationLimits())
+        with pytest.raises(UserError, match="the input changed while the program read it"):
+            instance.invoke("_start")
+        with pytest.raises(UserError, match="the input changed"):
+            instance.invoke("add", 1, 1)
+
+
+def test_an_input_of_several_bytes_at_a_time_is_refused() -> None:
+    class Double:
+        def read(self, size: int) -> bytes:
+            return b"ab"
+
+    instance = machine().start(LOADED, Host(Double()), ConversationLimits())
+    with pytest.raises(UserError, match="the input gave 2 bytes where it was asked for one"):
+        instance.invoke("_start")
+
+
+def test_a_peek_of_another_kind_is_not_asked() -> None:
+    class Peeking(Person):
+        def peek(self, much: int, more: int) -> bytes:
+            raise AssertionError("asked")
+
+    assert outcome(Peeking(b"abc"), listens=False).stdout == b"abc"

@@ -40,11 +40,12 @@ from curta.machine.run import (
     host_of,
     host_segments,
 )
-from curta.machine.standard_input import READ_AHEAD, Input, Readable
+from curta.machine.standard_input import Ahead, Input, Readable
 from curta.machine.talkers import Talker
 from curta.machine.trace import Trace
 from curta.machine.values import from_words, show, to_number, to_words, word_count
 
+READ_AHEAD = 1 << 16
 WRITTEN_TOGETHER, SECONDS_TOGETHER = 1 << 16, 0.02
 """Output that is kept and handed on at once, at most: bytes, and for how long it waits."""
 TOKENS_TOGETHER = 1 << 20
@@ -90,7 +91,7 @@ def library_invocations(
 # -- what is kept while a run goes on ---------------------------------------------
 
 
-class KeptInput:
+class KeptInput(Ahead):
     """Input that is in the file before the program gets it."""
 
     def __init__(
@@ -107,7 +108,7 @@ class KeptInput:
         self.place = place
         self._block, self._block_first = b"", 0
 
-    def peek(self, size: int = 0, /) -> bytes:
+    def peek(self) -> bytes:
         """What there is in the file; what comes, once that is there; none at the end."""
         at = self.place - self._block_first
         if at >= len(self._block):
@@ -118,7 +119,8 @@ class KeptInput:
         return self._block[at:]
 
     def read(self, size: int, /) -> bytes:
-        read = self.peek()[:size]
+        at = self.place - self._block_first
+        read = self._block[at : at + size]
         self.place += len(read)
         return read
 
