@@ -170,10 +170,10 @@ def run_curta(request: dict[str, Any]) -> dict[str, Any]:
     saying = 0.0
     generate = NativeSession.generate
 
-    def timed(session: NativeSession, first: int, count: int) -> Any:
+    def timed(session: NativeSession, *given: Any) -> Any:
         nonlocal saying
         begun = time.perf_counter()
-        said = generate(session, first, count)
+        said = generate(session, *given)
         saying += time.perf_counter() - begun
         return said
 
