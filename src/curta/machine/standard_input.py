@@ -21,6 +21,7 @@ from curta.machine.ids import FIRST_LAST, READ_ID, Ids, word_ids
 END_OF_INPUT = 0xFFFFFFFF
 MOST_AHEAD = 1 << 12
 """Bytes that are seen at once."""
+NOTHING: Ids = np.zeros(0, dtype=np.int32)
 
 
 @runtime_checkable
@@ -97,32 +98,35 @@ class StandardInput:
     def __init__(self, stdin: Input, *, is_alone: bool) -> None:
         """Whether nobody else has a chance to read it while the program runs."""
         self._file = look_ahead(stdin, is_alone=is_alone)
-        self.forget()
+        self.answers, self.taken = Answers(READ_ID, NOTHING), 0
+        """Bytes that were seen, as tokens; and how many of them are out of the file."""
 
     def forget(self) -> None:
         """What was seen may not be what comes next: others may have read meanwhile."""
-        self.answers, self.taken = Answers(READ_ID, np.zeros(0, dtype=np.int32)), 0
-        """Bytes that were seen, as tokens; and how many of them are out of the file."""
+        self.answers, self.taken = Answers(READ_ID, NOTHING), 0
 
     def read(self) -> list[int]:
         """The tokens of the next byte, or of the end; that may have to be waited for."""
-        seen = np.frombuffer(self._file.peek()[:MOST_AHEAD], dtype=np.uint8)
-        self.answers, self.taken = Answers(READ_ID, FIRST_LAST + seen.astype(np.int32)), 0
-        if not len(seen):
+        self.forget()
+        seen = self._file.peek()[:MOST_AHEAD]
+        if not seen:
             return word_ids(END_OF_INPUT)
-        self.answers.used = 1
-        self._take(1)
-        return [FIRST_LAST + int(seen[0])]
+        self._take(seen[:1])
+        if len(seen) > 1:
+            left = np.frombuffer(seen, dtype=np.uint8)[1:]
+            self.answers = Answers(READ_ID, FIRST_LAST + left.astype(np.int32))
+        return [FIRST_LAST + seen[0]]
 
     def take(self, said: Ids) -> None:
         """Take out of the file what was answered while this was said."""
         if self.taken < self.answers.used:
-            self._take(int(np.count_nonzero(said[:-1] == READ_ID)))
+            start = self.taken
+            self.taken += int(np.count_nonzero(said[:-1] == READ_ID))
+            seen = self.answers.tokens[start : self.taken] - FIRST_LAST
+            self._take(seen.astype(np.uint8).tobytes())
 
-    def _take(self, count: int) -> None:
-        seen = self.answers.tokens[self.taken : self.taken + count] - FIRST_LAST
-        self.taken += count
-        if self._file.read(count) != seen.astype(np.uint8).tobytes():
+    def _take(self, seen: bytes) -> None:
+        if self._file.read(len(seen)) != seen:
             raise UserError(
                 "the input changed while the program read it: nobody else may read it meanwhile"
             )
