@@ -224,7 +224,8 @@ class Compilation:
         if folders is None:
             return
         with suppress(OSError):
-            own = [name for name in files if not name.startswith(str(zig().folder))]
+            theirs = zig().folder.resolve()
+            own = [name for name in files if not Path(name).resolve().is_relative_to(theirs)]
             if max(os.stat(name).st_mtime for name in own) > started - UNCERTAIN:
                 return
             if any(word in Path(name).read_bytes() for name in own for word in UNLISTED):

@@ -421,6 +421,19 @@ def test_a_program_is_linked_again_when_an_archive_has_changed(folder: Path) -> 
         assert run_in_wasmtime(module).exit_code == number
 
 
+def test_the_compiler_s_headers_are_no_files_of_the_program_wherever_it_is_called(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Below the working directory, as with an environment in a project, it lists them by shorter
+    names; and it has headers that ask for others.
+    """
+    (folder / "main.c").write_text("#include <stdint.h>\nint main(void) { return 0; }\n")
+    long_ago(folder / "main.c")
+    monkeypatch.chdir(toolchain.zig().folder.parent)
+    compilation = toolchain.Compilation((str(folder / "main.c"),))
+    assert compilation.compile() == compilation.cached()
+
+
 @pytest.mark.parametrize("name", ["-dash.c", "@at.c", "a b.c", "ä.c"])
 def test_a_name_is_never_a_flag(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
