@@ -6,7 +6,8 @@ Run: python bench/commands.py [--rounds N] [--before CHECKOUT]
 Programs are run once before, so that all they are made of is kept. With `--before CHECKOUT`
 another checkout of curta starts in turns with this one. With `--cold` nothing is kept: the first
 C program and the first WebAssembly file of a new user, with a compiler of the system's and without,
-beside `zig cc` alone, which has to build its C library for any of them.
+beside `zig cc` alone, which has to build its C library for any of them. Python's bytecode is there
+in either case, as it is where curta was installed.
 """
 
 from __future__ import annotations
@@ -54,10 +55,12 @@ def main() -> None:
     options.add_argument("--cold", action="store_true", help="the first run of all")
     chosen = options.parse_args()
     print_machine(["numpy", "ziglang"])
-    if chosen.cold:
-        show_cold(chosen.rounds or 3)
-    else:
-        show_warm(chosen.rounds or 20, [chosen.before, HERE] if chosen.before else [HERE])
+    with tempfile.TemporaryDirectory() as bytecode:
+        os.environ |= {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": bytecode}
+        if chosen.cold:
+            show_cold(chosen.rounds or 3)
+        else:
+            show_warm(chosen.rounds or 20, [chosen.before, HERE] if chosen.before else [HERE])
 
 
 def show_warm(rounds: int, checkouts: Sequence[Path]) -> None:
@@ -89,7 +92,7 @@ def show_cold(rounds: int) -> None:
         Path(folder, "hello.c").write_text(HELLO)
         build = [zig.executable, "cc", "--target=wasm32-wasi", "hello.c", "-o", "hello.wasm"]
         c, wasm = ([sys.executable, "-m", "curta", "run", f"hello.{end}"] for end in ("c", "wasm"))
-        for _ in range(rounds):
+        for _ in range(rounds + 1):  # the first for bytecode
             for name, command, path in (
                 ("zig cc hello.c", build, None),
                 ("curta run hello.c", c, None),
@@ -102,7 +105,7 @@ def show_cold(rounds: int) -> None:
                     given = {**places, "CURTA_CACHE": cache}
                     given |= {} if path is None else {"PATH": path}
                     runs.setdefault(name, []).append(started(folder, command, **given))
-    rows = [[name, *in_columns(taken, 1)] for name, taken in runs.items()]
+    rows = [[name, *in_columns(each[1:], 1)] for name, each in runs.items()]
     print_table(
         f"The first run of all, {rounds} rounds", ["command", "seconds", "of processors"], rows
     )
