@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import subprocess
 import sys
 import time
@@ -118,8 +119,10 @@ def show_instances(rounds: int) -> None:
 
 
 def resident() -> int:
-    pages = int(Path("/proc/self/statm").read_text().split()[1])
-    return pages * os.sysconf("SC_PAGE_SIZE")
+    """Memory of this process; pages that instances share count once."""
+    found = re.search(r"^Pss: +(\d+) kB", Path("/proc/self/smaps_rollup").read_text(), re.MULTILINE)
+    assert found is not None, "memory is measured on Linux"
+    return int(found[1]) * 1024
 
 
 # -- in the processes ---------------------------------------------

@@ -210,7 +210,7 @@ def test_a_compiler_ends_with_what_it_works_for(
     compiler.chmod(0o755)
     monkeypatch.setattr(sys, "executable", str(compiler))
     none = np.zeros(0, dtype=np.int64)
-    request = builds.Request("", "", "", builds.Sample(), none, (), 1)
+    request = builds.Request("", "", "", builds.Sample(), (none, none), (), 1)
     process = builds.begin(request)
     with pipe.open() as said:
         assert said.readline() == "begun\n"

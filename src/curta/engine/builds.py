@@ -61,12 +61,6 @@ Sample = list[tuple[Ids, Numbers]]
 """Stretches of tokens that were said one after the other, and the places at which they were."""
 
 
-def places_in(sample: Sample) -> Numbers:
-    """All places that there are."""
-    found = np.unique(np.concatenate([np.zeros(0, np.int64), *(places for _, places in sample)]))
-    return found[found >= 0]
-
-
 @dataclass(frozen=True)
 class Request:
     """What code is to be made of."""
@@ -77,8 +71,8 @@ class Request:
     """By which what is made is kept."""
     program: str
     sample: Sample
-    fields: Numbers
-    """Of the places of the sample."""
+    fields: tuple[Numbers, Numbers]
+    """The numbers of all places of the sample, and their fields."""
     known: tuple[Place, ...]
     """Places that there is code for."""
     most_places: int
@@ -163,8 +157,8 @@ def places_of(request: Request, kit: Kit) -> list[Place]:
     following: dict[int, list[int]] = {}
     for (place, after), _ in followed.most_common():
         following.setdefault(place, []).append(after)
-    rows = map(tuple, request.fields.tolist())
-    fields = dict(zip(places_in(request.sample).tolist(), rows, strict=True))
+    numbers, rows = (array.tolist() for array in request.fields)
+    fields = dict(zip(numbers, map(tuple, rows), strict=True))
     wanted, covered, found = HOTTEST * counts.total(), 0, list[Place]()
     for place, count in counts.most_common(request.most_places):
         if covered > wanted:

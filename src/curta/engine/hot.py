@@ -25,7 +25,7 @@ import numpy as np
 
 from curta.engine import builds
 from curta.engine.base import Answers, Ids
-from curta.engine.builds import ENOUGH, Made, Numbers, Request, Sample, places_in
+from curta.engine.builds import ENOUGH, Made, Numbers, Request, Sample
 from curta.engine.model_cache import SOURCES
 from curta.engine.native.kit import Kit
 from curta.engine.toolchain import LIBRARIES
@@ -77,6 +77,7 @@ class Workshop:
 
     def __init__(self, engine: Native) -> None:
         self.engine = engine
+        self.now = read_settings().places == "now"
         self.codes: dict[str, Code] = {}
         self.named: tuple[Ids | None, str] = (None, "")
         """The prompt that was named last, of those that nobody changes, and its name."""
@@ -99,7 +100,7 @@ class Workshop:
         if parted is None:
             return new
         if parted.program == new.program and new.has(parted.fields):
-            parted.state, parted.now, parted.is_attached = state, new.now, False
+            parted.state, parted.is_attached = state, False
             return parted
         parted.stop()
         return new
@@ -149,10 +150,12 @@ class Warming:
 
     def __init__(self, workshop: Workshop, state: int, program: str) -> None:
         self.workshop, self.library, self.state = workshop, workshop.engine.library, state
-        self.now = read_settings().places == "now"
+        self.now = workshop.now
         self.program = program
         """What the run began with."""
         self.sample = Sample()
+        self.places: Numbers = np.zeros(0, dtype=np.int64)
+        """All that there are in it."""
         self.builds = self.length = 0
         self.next = 0 if self.now else COLD
         """How many tokens it has to have said before it is worth a compiler's time."""
@@ -230,6 +233,8 @@ class Warming:
         given = self.state, int(said[0]), said.ctypes.data, places.ctypes.data, len(said)
         length = int(self.library.follow(*given))
         self.sample.append((said[1:length].copy(), places[1:length]))
+        found = np.union1d(self.places, places[1:length])
+        self.places = found[found >= 0]
         self.missing = max(0, self.missing - length)
         return length
 
@@ -259,7 +264,7 @@ class Warming:
     @property
     def request(self) -> Request:
         known = () if self.code is None else self.code.made.places
-        fields = self.fields_of(places_in(self.sample))
+        fields = self.places, self.fields_of(self.places)
         source, key, most = self.library.source, self.workshop.key, builds.MOST_PLACES
         return Request(source, key, self.program, self.sample, fields, known, most)
 
@@ -316,8 +321,7 @@ class Warming:
         """
         if python_ends():
             return
-        numbers = places_in(self.sample)
-        self.fields = numbers, self.fields_of(numbers)
+        self.fields = self.places, self.fields_of(self.places)
         if self.workshop.parted is not None:
             self.workshop.parted.stop()
         self.workshop.parted = self

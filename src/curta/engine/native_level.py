@@ -15,6 +15,7 @@ import numpy as np
 
 from curta.dyadic import power_of_two
 from curta.engine.base import Answers, Engine, Ids, Mask, Residuals, Session, broken_promise
+from curta.engine.beginnings import Beginnings
 from curta.engine.model_cache import cached_source
 from curta.engine.toolchain import Signatures, build_library, load_functions
 from curta.errors import RegionError, UserError
@@ -58,6 +59,10 @@ class Native(Engine):
 
         return Workshop(self)
 
+    @cached_property
+    def beginnings(self) -> Beginnings:
+        return Beginnings(self.library)
+
     def session(self) -> NativeSession:
         _ = self.workshop  # before any clock runs
         return NativeSession(self, self.library)
@@ -91,8 +96,13 @@ SIGNATURES: Signatures = {
     "set_places": (None, c_void_p, c_void_p),
     "placed": (c_int64, c_void_p),
     "stream": (None, c_void_p, c_void_p),
+    "beginning": (c_void_p, c_void_p, c_int64),
+    "begin": (c_void_p, c_void_p),
+    "forget": (None, c_void_p),
 }
-"""What entry.c exports, as curta_create and so on; some of it in some libraries only."""
+"""What entry.c and beginning.c export, as curta_create and so on; some of it in some libraries
+only.
+"""
 
 
 class Library(SimpleNamespace):
@@ -139,10 +149,8 @@ class NativeSession(Session):
         self.warming: Warming | None = None
         self.goes_on = ""
         """The run that this sequence goes on with, if another one began it: see Warming.program."""
-        self._state: int | None = library.create()
-        if not self._state:
-            raise RegionError("no memory left for the native engine's state")
-        self.check()
+        self._state: int | None = 0
+        """Made when it is asked for: a sequence may begin with a copy of another one's."""
 
     def fresh(self) -> NativeSession:
         session = self.engine.session()
@@ -171,6 +179,11 @@ class NativeSession(Session):
         """What the generated code is told to work on."""
         if self._state is None:
             raise UserError("this sequence was closed; begin another one (engine.session())")
+        if not self._state:
+            self._state = self.library.create() or 0
+            if not self._state:
+                raise RegionError("no memory left for the native engine's state")
+            self.check()
         return self._state
 
     @property
@@ -194,13 +207,25 @@ class NativeSession(Session):
         """Take ids that are in the vocabulary; what the model says after the last of them."""
         self.check_room(len(tokens))
         given, said = self._given(tokens), c_int32()
-        pointer = ctypes.byref(said)
         begins = not self.length
-        self.length += self.library.take(self.state, given.ctypes.data, len(given), pointer)
+        rest = self._begin(given) if begins else given
+        pointer = ctypes.byref(said)
+        self.length += self.library.take(self.state, rest.ctypes.data, len(rest), pointer)
         self.check()
         if begins and (workshop := self.engine.workshop) is not None:
             self.warming = workshop.begin(self.state, given, self.goes_on)
         return said.value
+
+    def _begin(self, given: Ids) -> Ids:
+        """Begin as other sequences did, if they did; returns what is left to be taken."""
+        found = self.engine.beginnings.of(given)
+        state = None if found is None else self.library.begin(found.pointer)
+        if found is None or not state:
+            return given
+        if self._state:
+            self.library.destroy(self._state)
+        self._state, self.length = state, len(found.tokens)
+        return given[self.length :]
 
     def _given(self, tokens: Ids) -> Ids:
         """Tokens as they are passed on."""

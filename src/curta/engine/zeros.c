@@ -2,7 +2,7 @@
 
    (calloc does the same only until something as large was given back once.) */
 
-#define _DEFAULT_SOURCE
+#define _GNU_SOURCE
 #include <stdint.h>
 #include <stdlib.h>
 #if defined(__unix__) || defined(__APPLE__)

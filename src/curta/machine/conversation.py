@@ -407,8 +407,10 @@ class Conversation:
 
     def _share(self, opening: Ids) -> Ids:
         """The program is in memory once, however many conversations begin with it; the rest."""
-        program = self.program
-        shared = program.alone if opening is program.alone else program.records
+        if opening is self.program.alone:
+            self.trace.share(opening)
+            return opening[:0]
+        shared = self.program.records
         if not np.array_equal(opening[: len(shared)], shared):  # a baked one is not said
             return opening
         self.trace.share(shared)

@@ -61,7 +61,7 @@ static uint8_t *page_of(Ledger *ledger, uint64_t address) {
     }
     if (ledger->pages[number]) return ledger->pages[number];
     if (ledger->pages_there == ledger->room) {
-        const int64_t room = ledger->room ? 2 * ledger->room : 1024;
+        const int64_t room = ledger->room ? 2 * ledger->room : 64;
         int64_t *there = realloc(ledger->there, sizeof(int64_t) * (size_t)room);
         if (!there) {
             ledger->failed = NO_MEMORY;

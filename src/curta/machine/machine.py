@@ -76,7 +76,8 @@ class Machine:
             if not isinstance(extension, Extension):
                 raise UserError(f"extensions: {extension!r} is no Extension")
         self.level = level
-        self.extensions = Operations(sorted(extensions, key=lambda one: one.name)).extensions
+        operations = Operations(sorted(extensions, key=lambda one: one.name))
+        self.extensions, self._operations = operations.extensions, operations.names
         self.on_pass = on_pass
         self._programs: WeakValueDictionary[object, LoadedProgram] = WeakValueDictionary()
         """Those that somebody still has, by what they were made of."""
@@ -246,7 +247,7 @@ class Machine:
         segments: Sequence[Segment] = (),
     ) -> Instance:
         """Begin a conversation about a program: say it, and have it set itself up."""
-        if program.baked or program.operations != Operations(self.extensions).names:
+        if program.baked or program.operations != self._operations:
             raise UserError(
                 "the program was loaded for a machine with other extensions; load it with this one"
             )

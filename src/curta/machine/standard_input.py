@@ -136,8 +136,8 @@ def look_ahead(stdin: Input, *, is_alone: bool) -> Ahead:
     """The input, as a conversation reads it."""
     if isinstance(stdin, Ahead):
         return stdin
-    if not isinstance(stdin, Readable):
-        return Bytes(io.BytesIO(bytes(stdin or b"")))
+    if stdin is None or not isinstance(stdin, Readable):
+        return Bytes(io.BytesIO(stdin or b""))
     if is_alone and type(stdin) is io.BytesIO:
         return Bytes(stdin)
     if is_alone and type(stdin) is io.BufferedReader:

@@ -51,7 +51,7 @@ def model_to_c(model: Model, *, residuals: bool = False, specialise: bool = True
         routine = weights_to_routine(model, streams=residuals)
         parts = [title(model), *sequence(model, routine, sum(map(len, routine.streams)))]
         parts += steps(model, routine, specialise=specialise)
-        return "\n".join([*parts, runtime("entry.c")])
+        return "\n".join([*parts, runtime("entry.c"), runtime("beginning.c")])
 
 
 def sequence(model: Model, routine: Routine, stream_size: int = 0) -> list[str]:
@@ -128,6 +128,7 @@ def state(routine: Routine, stream_size: int = 0) -> str:
         + track_type(tables)
         + f"#define RING {routine.ring()} /* rows of the track; if 0 it grows */\n"
         + f"#define DIRECTORIES {paged} /* bytes that hold where pages are */\n"
+        + f"#define LIES_TOGETHER {int(not any(table.release for table in tables))}\n"
         + defined
         + "typedef struct Block Block;\n"
         "struct Block { _Alignas(64) Block *before; uint64_t size, used; };\n\n"
@@ -136,6 +137,7 @@ def state(routine: Routine, stream_size: int = 0) -> str:
         "struct State {\n"
         "    Places *places; /* code for some places of a program, or none */\n"
         "    Block *blocks; /* of memory */\n"
+        "    struct Pointers *pointers; /* that are noted, if any are */\n"
         "    int64_t position, capacity, bytes, broken_value;\n"
         "    int64_t placed; /* tokens that code for places has said */\n"
         "    int64_t quiet; /* tokens since the last that no rule says */\n"

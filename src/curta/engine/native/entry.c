@@ -102,16 +102,19 @@ int64_t curta_take(State *s, const int32_t *tokens, int64_t count, int32_t *said
     return i;
 }
 
+static void set_up(State *s) {
+    s->broken = -1;
+    s->bytes = sizeof(State) - DIRECTORIES; /* of these, next to nothing is ever written */
+    if (RING) allocate(s, &s->track, sizeof(Track) * RING);
+    create_tables(s);
+}
+
 /* Use: curta_create; curta_take the prompt; curta_generate from the token that it said;
    curta_destroy. Tokens have to be in the vocabulary, and the sequence within the certificate:
    neither is checked here. If fewer tokens come back than were asked for, see curta_broken. */
 State *curta_create(void) {
     State *s = fresh_zeros(sizeof(State));
-    if (!s) return 0;
-    s->broken = -1;
-    s->bytes = sizeof(State) - DIRECTORIES; /* of these, next to nothing is ever written */
-    if (RING) s->track = allocate(s, sizeof(Track) * RING);
-    create_tables(s);
+    if (s) set_up(s);
     return s;
 }
 

@@ -24,25 +24,47 @@ static void free_blocks(State *s) {
     }
 }
 
-/* Zeros that are there until the end, out of blocks that become larger. */
-static void *allocate(State *s, uint64_t bytes) {
+/* Where pointers to what was allocated lie: a copy of the state has to have others there. */
+typedef struct Pointers {
+    int64_t *places, count, room;
+} Pointers;
+
+static int note(Pointers *pointers, int64_t place) {
+    if (pointers->count == pointers->room) {
+        const int64_t room = pointers->room * 2 + 64;
+        int64_t *places = realloc(pointers->places, sizeof(int64_t) * (uint64_t)room);
+        if (!places) return 0;
+        pointers->places = places;
+        pointers->room = room;
+    }
+    pointers->places[pointers->count++] = place;
+    return 1;
+}
+
+/* Zeros that are there until the end, out of blocks that become larger, for a pointer in the state.
+   If pointers are noted, there is one block. */
+static void allocate(State *s, void *pointer, uint64_t bytes) {
     Block *block = s->blocks;
     bytes = (bytes + 63) & ~UINT64_C(63);
     if (!block || block->size - block->used < bytes) {
         uint64_t size = block ? block->size * 2 : FIRST_BLOCK;
         if (size > LARGEST_BLOCK) size = LARGEST_BLOCK;
         if (size < bytes + sizeof(Block)) size = bytes + sizeof(Block);
-        if (!(block = fresh_zeros(size))) {
+        if (s->pointers || !(block = fresh_zeros(size))) {
             s->exhausted = 1;
-            return 0;
+            return;
         }
         *block = (Block){s->blocks, size, sizeof(Block)};
         s->blocks = block;
     }
+    if (s->pointers && !note(s->pointers, (char *)pointer - (char *)s)) {
+        s->exhausted = 1;
+        return;
+    }
     void *memory = (char *)block + block->used;
+    memcpy(pointer, &memory, sizeof memory);
     block->used += bytes;
     s->bytes += (int64_t)bytes;
-    return memory;
 }
 
 /* The track grows if it does not go round. */

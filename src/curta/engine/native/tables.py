@@ -133,7 +133,7 @@ def table_of(rows: Rows, members: dict[str, Member]) -> Table:
 
 def direct(rows: Rows, fields: list[str]) -> Table:
     t, size = rows.number, rows.size
-    created = f"    s->rows{t} = allocate(s, sizeof(Row{t}) * {size}u);\n"
+    created = f"    allocate(s, &s->rows{t}, sizeof(Row{t}) * {size}u);\n"
     if is_large(rows):
         created += f"    s->bytes -= (int64_t){bytes_of(rows)};\n"
     return Table(
@@ -164,7 +164,7 @@ def paged(rows: Rows, fields: list[str]) -> Table:
     t, rest = rows.number, (1 << PAGE_BITS) - 1
     stored = f"""\
     Row{t} **page = &s->pages_of_{pages(rows)}[key >> {PAGE_BITS}].page{t};
-    if (!*page) *page = allocate(s, sizeof(Row{t}) << {PAGE_BITS});
+    if (!*page) allocate(s, page, sizeof(Row{t}) << {PAGE_BITS});
     return *page ? *page + (key & {rest}) : &s->spare{t};
 """
     found = f"""\
@@ -268,9 +268,9 @@ at < {size} ? at : {size - 1});
         + f"static const int64_t words{t}[] = {{{', '.join(map(str, words))}}};\n",
         store=store(t, f"    mark(s->marks{t}, {levels}, key);\n    return &s->rows{t}[key];\n"),
         fetch=fetch(t, found),
-        create=f"    s->rows{t} = allocate(s, sizeof(Row{t}) * UINT64_C({size}));\n"
+        create=f"    allocate(s, &s->rows{t}, sizeof(Row{t}) * UINT64_C({size}));\n"
         + "".join(
-            f"    s->marks{t}[{n}] = allocate(s, sizeof(uint64_t) * UINT64_C({count}));\n"
+            f"    allocate(s, &s->marks{t}[{n}], sizeof(uint64_t) * UINT64_C({count}));\n"
             for n, count in enumerate(words)
         ),
     )
