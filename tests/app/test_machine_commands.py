@@ -201,8 +201,8 @@ def test_invoking_a_function(folder: Path, capsys: Capture) -> None:
     ("arguments", "words"),
     [
         (["library.c", "--invoke", "fib", "x"], "argument 1 of fib is of type i32: 'x' is not"),
-        (["library.c", "--invoke", "fib"], "fib takes 1 arguments (i32), got 0"),
-        (["library.c", "--invoke", "fib", "1", "2"], "fib takes 1 arguments (i32), got 2"),
+        (["library.c", "--invoke", "fib"], "fib takes 1 argument (i32), got 0"),
+        (["library.c", "--invoke", "fib", "1", "2"], "fib takes 1 argument (i32), got 2"),
         (["library.c", "--invoke", "no"], "no function 'no' is exported"),
         (["library.c"], "there is no function main"),
         (["missing.c"], "missing.c: no such file"),

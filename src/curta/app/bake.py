@@ -63,13 +63,12 @@ def run(options: Options) -> int:
     started = time.perf_counter()
     output = Path(options.output)
     check_model_file("-o", output)
-    steps = ("program", *PASSES, "file", "native")
-    with Progress(lines=False) as progress:
+    steps = (*PASSES, "file", "native")
+    with Progress() as progress:
 
         def begin(step: str) -> None:
             progress.show("baking", steps.index(step), len(steps), step)
 
-        begin("program")
         baked = bake(
             options.program,
             library=options.library,

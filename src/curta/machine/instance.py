@@ -115,11 +115,11 @@ class Instance:
         if entry is None:
             names = ", ".join(self._entries) or "none"
             raise UserError(f"no function {name!r} is exported; there are: {names}")
-        if len(entry.parameters) != arguments:
+        takes = len(entry.parameters)
+        if takes != arguments:
             types = " ".join(entry.parameters) or "none"
-            raise UserError(
-                f"{name} takes {len(entry.parameters)} arguments ({types}), got {arguments}"
-            )
+            many = "argument" if takes == 1 else "arguments"
+            raise UserError(f"{name} takes {takes} {many} ({types}), got {arguments}")
         return entry
 
     @property

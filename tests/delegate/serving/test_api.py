@@ -278,8 +278,10 @@ def test_models(quick: Any) -> None:
     with pytest.raises(openai.NotFoundError, match="no model 'other'") as raised:
         client(quick).completions.create(model="other", prompt="a")
     assert raised.value.code == "model_not_found"
-    status, said, _ = post(quick, "/v1/completions", b"{}")
+    status, said, _ = post(quick, "/v1/completions", b'{"model": null, "prompt": "a"}')
     assert (status, said["error"]["param"]) == (400, "model")
+    status, said, _ = post(quick, "/v1/completions", b'{"prompt": "a", "max_tokens": 1}')
+    assert (status, said["model"]) == (200, NAME)
 
 
 def test_prompts_that_are_too_long(quick: Any) -> None:

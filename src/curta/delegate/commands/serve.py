@@ -25,7 +25,6 @@ class Options(Answering):
     port:        0 for any that is free
     """
 
-    model: str = option(metavar="NAME")
     served_name: str | None = option(None, metavar="NAME")
     host: str = "127.0.0.1"
     port: int = 8000

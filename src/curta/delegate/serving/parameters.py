@@ -380,7 +380,7 @@ def read(given: Mapping[str, Any], *, chat: bool, served: str, limits: Limits) -
     """What is wanted, or a `RefusedError`."""
     kind: type[Wish] = ChatWished if chat else CompletionWished
     try:
-        wished = kind.model_validate(supported(given))
+        wished = kind.model_validate(supported({"model": served, **given}))
     except ValidationError as error:
         first, *_ = error.errors(include_url=False)
         raise refusal(first["type"], first["loc"], str(first["msg"]), kind) from error

@@ -118,7 +118,9 @@ def shown(tool: Tool) -> types.Tool:
 
 def result_of(answer: Answer) -> types.CallToolResult:
     """An answer as text and as a structure."""
-    text = answer.text if answer.error is None else f"{answer.text}: {answer.error}"
+    text = answer.error or answer.text
+    if not text.startswith(answer.text):
+        text = f"{answer.text}: {text}"
     value = str(answer.value) if isinstance(answer.value, Fraction) else answer.value
     structure = asdict(answer) | {"value": value}
     return types.CallToolResult(
