@@ -148,6 +148,27 @@ def test_in_an_interval_of_a_sum(
     is_so(case, pool, [p for p in points if ends[0] <= meaning(pool, on, p) <= ends[1]], totals)
 
 
+@given(pools(), st.data(), st.integers(1, 4))
+@settings(deadline=None, max_examples=draws(150))
+def test_intervals_that_are_found_above_are_what_would_be_found_here(
+    drawn: tuple[Pool, list[Point], list[Sum]], data: st.DataObject, depth: int
+) -> None:
+    pool, points, totals = drawn
+    case = Case(pool, Facts())
+    for _ in range(depth):
+        on = data.draw(st.sampled_from([each for each in totals if each.without_constant.terms]))
+        if data.draw(st.booleans()):
+            is_so(case, pool, [], totals)  # something may be known above before it is asked below
+        ends = sorted(meaning(pool, on, data.draw(st.sampled_from(points))) for _ in range(2))
+        case = case.refined(on, *ends)
+    alone = Intervals(pool, case.facts.bounds)
+    for total in totals:
+        assert case.range(total) == alone.of(total)
+        for value in {value for value, _ in total.terms} - {CONSTANT}:
+            assert case.intervals.of_value(value) == alone.of_value(value)
+            assert case.intervals.bits.of(value) == alone.bits.of(value)
+
+
 @given(pools(), st.data())
 @settings(deadline=None, max_examples=draws(80))
 def test_where_a_value_is_known(

@@ -57,13 +57,23 @@ Part = tuple[Number, Bits]
 class BitFinder:
     """The bits that values are, as far as intervals of sums say so."""
 
-    def __init__(self, pool: Pool, interval: Callable[[Sum], Bounds]) -> None:
+    def __init__(
+        self,
+        pool: Pool,
+        interval: Callable[[Sum], Bounds],
+        above: Callable[[ValueId], BitFinder | None] | None = None,
+    ) -> None:
+        """`above` says who else knows of a value."""
         self.pool = pool
         self.interval = interval
+        self.above = above
         self.found: dict[ValueId, Bits | None] = {}
 
     def of(self, value: ValueId) -> Bits | None:
         if value not in self.found:
+            if self.above is not None and (other := self.above(value)) is not None:
+                self.found[value] = other.of(value)
+                return self.found[value]
             self.found[value] = None
             shape = self.pool.definition(value)
             if isinstance(shape, Cut):

@@ -20,7 +20,7 @@ from operator import itemgetter
 from typing import Self
 
 from curta.dyadic import FLOAT64, Number, common_factor, divided, power_of_two, simplify, step_of
-from curta.engine.native.intervals import Intervals
+from curta.engine.native.intervals import Intervals, unbounded
 from curta.engine.native.shapes import jumps_of, staircase_of
 from curta.engine.native.values import (
     CONSTANT,
@@ -84,19 +84,20 @@ Bound = tuple[Sum, Number, Number]
 class Case:
     """A pool's values under some facts."""
 
-    def __init__(self, pool: Pool, facts: Facts) -> None:
+    def __init__(self, pool: Pool, facts: Facts, above: Intervals | None = None) -> None:
+        """`above` are the intervals of a case in which less is known."""
         self.pool = pool
         self.facts = facts
         self.values: dict[ValueId, Sum] = {CONSTANT: ONE}
         self.sums: dict[Sum, Sum] = {}
-        self.intervals = Intervals(pool, facts.bounds)
+        self.intervals = (above or unbounded(pool)).under(facts.bounds)
         self.under_hit: dict[int, Self] = {}
         self.fixed = {total: low for total, (low, high) in facts.bounds.items() if low == high}
         self.begin_fixed = {total.terms[0][0] for total in self.fixed}
 
     def under(self, facts: Facts) -> Self:
         """The same values under other facts."""
-        return type(self)(self.pool, facts)
+        return type(self)(self.pool, facts, self.intervals)
 
     def refined(self, total: Sum, low: Number, high: Number) -> Self:
         """The case in which a sum is in an interval as well."""

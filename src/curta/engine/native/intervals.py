@@ -37,17 +37,46 @@ MOST_NUMBERS = 6
 
 
 class Intervals:
-    def __init__(self, pool: Pool, bounds: Mapping[Sum, Bounds]) -> None:
+    """What does not depend on what is known here and not above is found there: cases that are
+    divided further have most of it in common.
+    """
+
+    def __init__(
+        self, pool: Pool, bounds: Mapping[Sum, Bounds], above: Intervals | None = None
+    ) -> None:
         self.pool = pool
         self.bounds = bounds
         self.sums: dict[Sum, Bounds] = {}
         self.values: dict[ValueId, Bounds] = {}
-        self.bits = BitFinder(pool, self.of)
+        self.above = above
+        self.changed = 0
+        """Values of sums of which something else is known above: a bit of each."""
+        if above is not None:
+            for total in bounds.keys() | above.bounds.keys():
+                if bounds.get(total) != above.bounds.get(total):
+                    self.changed |= sum(1 << value for value, _ in total.terms)
+        self.bits = BitFinder(pool, self.of, None if above is None else self.bits_above)
+
+    def under(self, bounds: Mapping[Sum, Bounds]) -> Intervals:
+        """The same if something else is known."""
+        return self if bounds == self.bounds else Intervals(self.pool, bounds, self)
+
+    def depends(self, value: ValueId) -> bool:
+        """Whether a value may be another one than above."""
+        return bool(self.pool.support(value) & self.changed)
+
+    def bits_above(self, value: ValueId) -> BitFinder | None:
+        """Where the bits that a value is are known, if that is above."""
+        return None if self.above is None or self.depends(value) else self.above.bits
 
     def of(self, total: Sum) -> Bounds:
         """low <= total <= high."""
         found = self.sums.get(total)
-        if found is None:
+        if found is not None:
+            return found
+        if self.above is not None and not any(self.depends(value) for value, _ in total.terms):
+            found = self.sums[total] = self.above.of(total)
+        else:
             rest = total.without_constant
             low, high = self.of_terms(rest) if rest.terms else (0, 0)
             added = total.added
@@ -86,7 +115,11 @@ class Intervals:
 
     def of_value(self, value: ValueId) -> Bounds:
         found = self.values.get(value)
-        if found is None:
+        if found is not None:
+            return found
+        if self.above is not None and not self.depends(value):
+            found = self.values[value] = self.above.of_value(value)
+        else:
             low, high = self.defined(value)
             known = self.bounds.get(Sum(((value, 1),)))
             if known is not None:
@@ -163,6 +196,12 @@ class Intervals:
             (others if curve is None or curve.number is not number else parts).append(term)
         ends = self.pool.ends_between(*self.of(number), slope, tuple(parts)) if parts else None
         return (total, (0, 0)) if ends is None else (Sum(tuple(others)), ends)
+
+
+def unbounded(pool: Pool) -> Intervals:
+    """What holds in every case."""
+    found: Intervals = pool.results.setdefault((unbounded,), Intervals(pool, {}))
+    return found
 
 
 def times(a: Bounds, b: Bounds) -> Bounds:

@@ -23,6 +23,7 @@ from curta.engine.native.choice import whole_vertex
 from curta.engine.native.classes import class_facts, numbers_over, quiet_stretch, token_classes
 from curta.engine.native.dividing import Divider
 from curta.engine.native.following import Follower, without_repetitions
+from curta.engine.native.intervals import Intervals
 from curta.engine.native.routine import (
     Acts,
     Divide,
@@ -74,9 +75,9 @@ class Exact(Case):
     So a value that was fetched is known by what was asked, and may be kept from token to token.
     """
 
-    def __init__(self, pool: Pool, facts: Facts) -> None:
+    def __init__(self, pool: Pool, facts: Facts, above: Intervals | None = None) -> None:
         # What is found out of such a look-up is not known in cases beside this one.
-        super().__init__(pool, replace(facts, hits=dict(facts.hits)))
+        super().__init__(pool, replace(facts, hits=dict(facts.hits)), above)
 
     def evaluated(self, number: ValueId) -> Sum:
         entry, definition = self.pool.entries[number], self.pool.entries[number].definition

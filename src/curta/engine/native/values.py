@@ -291,6 +291,7 @@ class Pool:
     units: dict[Sum, Sum] = field(default_factory=dict)
     results: dict[tuple[object, ...], Any] = field(default_factory=dict)
     """Of methods that always return the same."""
+    supports: dict[ValueId, int] = field(default_factory=lambda: {CONSTANT: 0})
     places: dict[Sum, list[set[Number]]] = field(default_factory=dict)
     """Where steps of a number change, by the number: of each, the first value behind every jump."""
 
@@ -445,6 +446,17 @@ class Pool:
             found.add(value)
             for total in reads(value):
                 stack.extend(v for v, _ in total.terms)
+        return found
+
+    def support(self, value: ValueId) -> int:
+        """The values whose intervals say something of a value's, itself included: a bit of each."""
+        found = self.supports.get(value)
+        if found is None:
+            found, definition = 1 << value, self.entries[value].definition
+            if not isinstance(definition, FetchedValue | FetchedKey):
+                for read in {read for total in self.reads(value) for read, _ in total.terms}:
+                    found |= self.support(read)
+            self.supports[value] = found
         return found
 
     def rows_behind(self, look_up: int) -> Rows:
