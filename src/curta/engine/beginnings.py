@@ -1,8 +1,8 @@
 """Sequences that begin with the same tokens begin as copies of one that has taken them.
 
 A program that is run again and again is read once: what all its prompts begin with is found by
-comparing those that came before. A copy takes a few microseconds, and shares all memory that it
-does not write to (`native/beginning.c`; on Linux).
+comparing those that came before. A copy takes some ten microseconds (`native/beginning.c`; on
+Linux).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Beginning:
         """Null where there is no room for it, which is not tried again."""
 
     def __del__(self) -> None:
-        if self.pointer:
+        if getattr(self, "pointer", None):
             self.library.forget(self.pointer)
 
     def begins(self, tokens: Ids) -> bool:

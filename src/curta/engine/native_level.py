@@ -219,7 +219,7 @@ class NativeSession(Session):
     def _begin(self, given: Ids) -> Ids:
         """Begin as other sequences did, if they did; returns what is left to be taken."""
         found = self.engine.beginnings.of(given)
-        state = None if found is None else self.library.begin(found.pointer)
+        state = None if found is None else found.library.begin(found.pointer)
         if found is None or not state:
             return given
         if self._state:
@@ -248,7 +248,9 @@ class NativeSession(Session):
         return said[:length]
 
     def check(self) -> None:
-        """Raise what stopped the last call."""
+        """Raise what stopped the last call, if there was one."""
+        if self._state == 0:
+            return
         if self.library.exhausted(self.state):
             raise RegionError(
                 f"position {self.length}: no memory left ({self.bytes:,} bytes in use); run fewer "

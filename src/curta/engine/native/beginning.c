@@ -1,56 +1,73 @@
-/* Beginnings: a state that has taken some tokens, of which copies are made at once. A copy shares
-   all pages that it does not write to. Before this stands entry.c. */
+/* Beginnings: a state that has taken some tokens, of which copies are made instead of taking them
+   again. Only pages that were written to are copied. Before this stands entry.c. */
 
 #if defined __linux__ && (!defined UNIT || UNIT == 0)
+#include <fcntl.h>
 
-/* The state, and behind it the block that everything else is in. */
-enum { ROOM = 2 * LARGEST_BLOCK };
+/* No multiple of a huge page: such mappings would not lie side by side, and count one by one. */
+enum {
+    ROOM = 2 * LARGEST_BLOCK - (1 << 16), /* of the one block */
+    MOST_COPIED = 1 << 10     /* pages; beyond, tokens are taken as quickly */
+};
 
 typedef struct {
-    int file;
-    char *at; /* where the state was when its pointers were noted */
+    State *state;
     Pointers pointers;
+    int64_t pages[MOST_COPIED], count; /* of the block */
 } Beginning;
 
-/* Where the block is: the state may be given back without it. */
-static uint64_t size_of_state(void) {
-    const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
-    return (sizeof(State) + page - 1) / page * page;
+/* A state with one block, as empty as memory is; null if there is none. */
+static State *with_block(void) {
+    State *s = fresh_zeros(sizeof(State));
+    Block *block = s ? fresh_zeros(ROOM) : 0;
+    if (block) s->blocks = block;
+    else give_back(s, sizeof(State)), s = 0;
+    return s;
 }
 
-static State *mapped(int file, int flags) {
-    const int access = PROT_READ | PROT_WRITE;
-    void *memory = mmap(0, size_of_state() + ROOM, access, flags | MAP_NORESERVE, file, 0);
-    return memory == MAP_FAILED ? 0 : memory;
+/* Note the pages of the block that were written to, as the system knows, swapped out or not. */
+static int find_pages(Beginning *beginning) {
+    enum { AT_ONCE = 1024 };
+    const Block *block = beginning->state->blocks;
+    const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), first = (uint64_t)block / page;
+    const uint64_t pages = (block->used + page - 1) / page;
+    const int file = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+    int fits = file >= 0;
+    for (uint64_t n = 0; fits && n < pages; n += AT_ONCE) {
+        uint64_t found[AT_ONCE];
+        const uint64_t most = pages - n < AT_ONCE ? pages - n : AT_ONCE, size = most * 8;
+        fits = pread(file, found, size, (off_t)((first + n) * 8)) == (ssize_t)size;
+        for (uint64_t i = 0; fits && i < most; i++)
+            if (found[i] >> 62) {
+                fits = beginning->count < MOST_COPIED;
+                if (fits) beginning->pages[beginning->count++] = (int64_t)(n + i);
+            }
+    }
+    if (file >= 0) close(file);
+    return fits;
 }
-
-static Block *block_of(State *s) { return (Block *)((char *)s + size_of_state()); }
 
 void curta_forget(Beginning *beginning) {
-    if (beginning->file >= 0) close(beginning->file);
+    if (beginning->state) curta_destroy(beginning->state);
     free(beginning->pointers.places);
     free(beginning);
 }
 
-/* What was there after these tokens, or null: where there is no such memory, or too little of it,
-   where the state does not lie together, and where they cannot be taken. */
+/* What was there after these tokens, or null: where there is too little memory, where the state
+   does not lie together or is large, and where they cannot be taken. */
 Beginning *curta_beginning(const int32_t *tokens, int64_t count) {
     Beginning *beginning = RING && LIES_TOGETHER ? calloc(1, sizeof(Beginning)) : 0;
     if (!beginning) return 0;
-    beginning->file = memfd_create("curta", MFD_CLOEXEC);
-    const int is_there = !ftruncate(beginning->file, (off_t)(size_of_state() + ROOM));
-    State *s = is_there ? mapped(beginning->file, MAP_SHARED) : 0;
+    State *s = beginning->state = with_block();
     int fits = 0;
     if (s) {
         int32_t said;
-        s->blocks = block_of(s);
         *s->blocks = (Block){0, ROOM, sizeof(Block)};
         s->pointers = &beginning->pointers;
         set_up(s);
         fits = curta_take(s, tokens, count, &said) == count && !s->exhausted;
+        fits = fits && find_pages(beginning);
         s->pointers = 0;
-        beginning->at = (char *)s;
-        give_back(s, size_of_state() + ROOM);
     }
     if (fits) return beginning;
     curta_forget(beginning);
@@ -59,14 +76,22 @@ Beginning *curta_beginning(const int32_t *tokens, int64_t count) {
 
 /* A state as after curta_create and curta_take of these tokens; null if there is no memory. */
 State *curta_begin(const Beginning *beginning) {
-    State *s = mapped(beginning->file, MAP_PRIVATE);
+    const State *from = beginning->state;
+    State *s = with_block();
     if (!s) return 0;
-    s->blocks = block_of(s);
+    char *const block = (char *)s->blocks;
+    const char *const old = (const char *)from->blocks;
+    const int64_t page = sysconf(_SC_PAGESIZE);
+    memcpy(s, from, sizeof(State) - DIRECTORIES);
+    s->blocks = (Block *)block;
+    for (int64_t i = 0; i < beginning->count; i++)
+        memcpy(block + beginning->pages[i] * page, old + beginning->pages[i] * page, (size_t)page);
     for (int64_t i = 0; i < beginning->pointers.count; i++) {
-        char *place = (char *)s + beginning->pointers.places[i], *pointer;
-        memcpy(&pointer, place, sizeof pointer);
-        pointer = (char *)s + (pointer - beginning->at);
-        memcpy(place, &pointer, sizeof pointer);
+        const int64_t place = beginning->pointers.places[i];
+        const char *pointer;
+        memcpy(&pointer, (const char *)from + place, sizeof pointer);
+        char *moved = block + (pointer - old);
+        memcpy((char *)s + place, &moved, sizeof moved);
     }
     return s;
 }
