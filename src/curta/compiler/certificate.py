@@ -129,9 +129,10 @@ def bounds(layout: Layout) -> Iterator[Bound]:
         name = task_graph.circuit.graph.name_of_terms(carrier.members)
         extent = partial_sums(task_graph.circuit, carrier.members)
         yield bound_of("slot", name, extent, arithmetic)
+    tokens = list(task_graph.circuit.graph.tokens)
     for rule in task_graph.outputs:
         for digit, token in enumerate(rule.tokens):
-            name = f"score of token {list(task_graph.circuit.graph.tokens)[token]!r}"
+            name = f"score of token {tokens[token]!r}"
             yield bound_of("sum", name, slots.sums(rule.logit(digit)), arithmetic)
 
 
@@ -198,18 +199,17 @@ class Slots:
 
     def sums(self, form: LinearForm) -> tuple[Number, int]:
         """(largest magnitude, step) of the partial sums of a form; a matrix reads whole slots."""
-        weights = dict(form.terms)
-        parts = [(Range.constant(1), weights.pop(ONE, 0))]
-        while weights:
-            wire, weight = weights.popitem()
-            carrier = self.task_graph.carrier_of[wire]
-            members = dict(self.task_graph.carriers[carrier].members)
-            for member in members:
-                weights.pop(member, None)
-            parts.append((self.held[carrier], divided(weight, members[wire])))
+        carrier_of, share_of = self.task_graph.carrier_of, self.task_graph.share_of
+        factors: dict[int, Number] = {}
         total: Number = 0
         step = STEP_OF_ZERO
-        for held, factor in parts:
+        for wire, weight in form.terms:
+            if wire == ONE:
+                total, step = distance(weight, 0), min(step, step_of(weight))
+            elif carrier_of[wire] not in factors:
+                factors[carrier_of[wire]] = divided(weight, share_of[wire])
+        for carrier, factor in factors.items():
+            held = self.held[carrier]
             total += held.magnitude * distance(factor, 0)
             step = min(step, held.step + step_of(factor))
         return simplify(total), step

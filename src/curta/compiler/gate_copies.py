@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from fractions import Fraction
 
 from curta.compiler.linear_forms import (
     LinearForm,
@@ -24,7 +23,7 @@ from curta.compiler.linear_forms import (
 )
 from curta.compiler.lower import Circuit
 from curta.compiler.nodes import Gate, GateCopy
-from curta.dyadic import Number, simplify
+from curta.dyadic import Number, divided
 
 LARGE_TABLE = 64
 """Sums of more gates than this get a slot of their own, though they might do without."""
@@ -142,8 +141,8 @@ class Copier:
 
 def in_proportion(group: Iterable[tuple[Wire, Number]]) -> Proportions:
     terms = tuple(group)
-    lead = Fraction(terms[0][1])
-    return tuple((wire, simplify(weight / lead)) for wire, weight in terms)
+    lead = terms[0][1]
+    return tuple((wire, divided(weight, lead)) for wire, weight in terms)
 
 
 def apart(group: Proportions, known: Iterable[Proportions]) -> Iterator[Proportions]:

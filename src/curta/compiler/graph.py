@@ -212,15 +212,14 @@ class Graph:
         total: dict[int, Number] = {}
         shift = exact(constant)
         for node, coefficient in terms:
-            operation = self.own(node).operation
-            factor = exact(coefficient)
+            index = self.own(node).index
+            operation, factor = self.operations[index], exact(coefficient)
             if isinstance(operation, Linear):
                 shift += factor * operation.constant
-                parts: Sequence[tuple[int, Number]] = operation.terms
+                for inner, weight in operation.terms:
+                    total[inner] = total.get(inner, 0) + factor * weight
             else:
-                parts = [(node.index, 1)]
-            for index, inner in parts:
-                total[index] = total.get(index, 0) + factor * inner
+                total[index] = total.get(index, 0) + factor
         flat = tuple((i, exact(c)) for i, c in sorted(total.items()) if c != 0)
         shift = exact(shift)
         if shift == 0 and len(flat) == 1 and flat[0][1] == 1:
@@ -354,8 +353,9 @@ class Graph:
         ids = tuple(self.token_id(token) for token in said)
         taken = {token for family in self.families for token in family.tokens}
         for token, number in zip(said, ids, strict=True):
-            if number in taken or ids.count(number) > 1:
+            if number in taken:
                 raise GraphError(f"token {token!r} is scored twice; merge the two rules into one")
+            taken.add(number)
         self.families.append(
             Family(
                 ids,

@@ -37,16 +37,14 @@ class Layout:
 
     def row(self, form: LinearForm) -> Row:
         """A form over wires as a form over slots."""
-        carrier_of = self.task_graph.carrier_of
+        carrier_of, share_of = self.task_graph.carrier_of, self.task_graph.share_of
         weights: dict[int, Number] = {}
         for wire, coefficient in form.terms:
             if wire == ONE:
                 weights[0] = coefficient
                 continue
-            carrier = carrier_of[wire]
-            share = dict(self.task_graph.carriers[carrier].members)[wire]
-            weight = divided(coefficient, share)
-            if weights.setdefault(self.slot[carrier], weight) != weight:
+            weight = divided(coefficient, share_of[wire])
+            if weights.setdefault(self.slot[carrier_of[wire]], weight) != weight:
                 name = self.task_graph.circuit.graph.name_of(wire)
                 raise AssertionError(f"{name}: a carrier is read in unequal proportions")
         return tuple(sorted(weights.items()))

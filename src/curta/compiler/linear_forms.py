@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 
 from curta.compiler.lower import Circuit
 from curta.compiler.nodes import Gate
 from curta.dyadic import (
     STEP_OF_ZERO,
     Number,
-    Range,
     distance,
     simplify,
     step_of,
@@ -50,7 +50,7 @@ def linear_form(weights: dict[Wire, Number]) -> LinearForm:
     return LinearForm(tuple((w, simplify(c)) for w, c in sorted(weights.items()) if c != 0))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Task:
     """Work for one sublayer. `node` is the wire it computes, or the promise it checks."""
 
@@ -58,7 +58,7 @@ class Task:
     kind: str  # "attention", "gate", "piecewise", "restore" or "guard"
     reads: tuple[LinearForm, ...]
 
-    @property
+    @cached_property
     def inputs(self) -> frozenset[Wire]:
         return frozenset(w for form in self.reads for w in form.wires if w != ONE)
 
@@ -98,7 +98,7 @@ def partial_sums(circuit: Circuit, members: Iterable[tuple[Wire, Number]]) -> tu
     total: Number = 0
     step = STEP_OF_ZERO
     for wire, weight in members:
-        part = Range.constant(1) if wire == ONE else circuit.ranges.while_added(wire)
-        total += part.magnitude * distance(weight, 0)
-        step = min(step, part.step + step_of(weight))
+        magnitude, unit = (1, 0) if wire == ONE else circuit.ranges.while_added(wire)
+        total += magnitude * distance(weight, 0)
+        step = min(step, unit + step_of(weight))
     return simplify(total), step

@@ -39,6 +39,18 @@ from curta.dyadic import (
 Terms = tuple[tuple[int, Number], ...]
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Direction:
+    """The u of conditions alpha * u + beta. An analysis has one object for every u."""
+
+    terms: Terms
+
+    @property
+    def order(self) -> tuple[int, int, Terms]:
+        """A direction absorbs the terms that it is made of, so it goes before their directions."""
+        return -self.terms[-1][0], -len(self.terms), self.terms
+
+
 @dataclass(frozen=True, slots=True)
 class Bend:
     """coefficient * relu(alpha * u + beta) * value."""
@@ -58,8 +70,11 @@ class RangeAnalysis:
         self.circuit = circuit
         self.max_tokens = max_tokens
         self._known: dict[int, Range] = {}
-        self._directions: dict[int, tuple[Terms, Number, Number]] = {}
-        self._groups: dict[tuple[Terms, tuple[tuple[int, Number], ...], Number], Range] = {}
+        self._added: dict[int, tuple[Number, int]] = {}
+        self._directions: dict[Terms, Direction] = {}
+        self._conditions: dict[int, tuple[Direction, Number, Number]] = {}
+        self._spans: dict[Direction, Range] = {}
+        self._groups: dict[tuple[Direction, Terms, Number], Range] = {}
 
     def __getitem__(self, index: int) -> Range:
         found = self._known.get(index)
@@ -106,63 +121,75 @@ class RangeAnalysis:
             return Range(gate.low**2, gate.high**2, 2 * gate.step)
         return gate.times(self[value])
 
-    def while_added(self, index: int) -> Range:
-        """The range of what a slot holds while a node is being added to it, in any order.
+    def while_added(self, index: int) -> tuple[Number, int]:
+        """(largest magnitude, step) of what a slot holds while a node is being added to it.
 
-        Attention adds a value at once; so does a gate; bends are added up one by one.
+        Attention adds a value at once; so does a gate; bends are added up one by one, in any order.
         """
-        found, operation = self[index], self.circuit.operations[index]
-        if not isinstance(operation, Piecewise):
-            return found
-        most = self[operation.argument].high
-        parts = [weight * max(most - place, 0) for place, weight in operation.bends]
-        low, high = (simplify(sum(p for p in parts if p * sign > 0)) for sign in (-1, 1))
-        return Range(low, high, found.step)
+        known = self._added.get(index)
+        if known is None:
+            found, operation = self[index], self.circuit.operations[index]
+            largest = found.magnitude
+            if isinstance(operation, Piecewise):
+                most = self[operation.argument].high
+                parts = [weight * max(most - place, 0) for place, weight in operation.bends]
+                up, down = (sum(max(sign * part, 0) for part in parts) for sign in (1, -1))
+                largest = simplify(max(up, down))
+            known = self._added[index] = largest, found.step
+        return known
 
     # -- sums ---------------------------------------------------------------------------------
 
     def sum_of(self, terms: Terms, constant: Number = 0) -> Range:
         """The range of a weighted sum of nodes."""
         rest = dict(terms)
-        groups: dict[Terms, list[int]] = {}
+        groups: dict[Direction, list[int]] = {}
         for index in rest:
             operation = self.circuit.operations[index]
             if isinstance(operation, Gate) and operation.condition != operation.value:
                 direction = self.direction_of(operation.condition)[0]
                 groups.setdefault(direction, []).append(index)
         total = Range.constant(constant)
-        # A direction absorbs the terms that it is made of, so it goes before the group of a gate
-        # among them.
-        for direction in sorted(groups, key=lambda d: (-d[-1][0], -len(d), d)):
+        for direction in sorted(groups, key=lambda direction: direction.order):
             members = tuple((i, rest.pop(i)) for i in groups[direction] if i in rest)
             if members:
-                slope = absorb(rest, direction)
+                slope = absorb(rest, direction.terms)
                 total = total + self._group(direction, members, slope)
-        total = total + self._features(rest)
+        operations = self.circuit.operations
+        features = [index for index in rest if isinstance(operations[index], TokenFeature)]
+        if len(features) > 1:
+            total = total + self._features({index: rest.pop(index) for index in features})
         for index, coefficient in rest.items():
             total = total + self[index].scaled(coefficient)
         return total
 
-    def _features(self, rest: dict[int, Number]) -> Range:
-        """The range of the token features among the terms, which are taken out: token by token."""
+    def _features(self, factors: dict[int, Number]) -> Range:
+        """The range of a sum of token features: token by token."""
         sums: list[Number] = [0] * len(self.circuit.tokens)
         step = STEP_OF_ZERO
-        for index in list(rest):
+        for index, factor in factors.items():
             operation = self.circuit.operations[index]
-            if isinstance(operation, TokenFeature):
-                factor = rest.pop(index)
-                sums = [s + factor * v for s, v in zip(sums, operation.values, strict=True)]
-                step = min(step, self[index].step + step_of(factor))
-        return Range(simplify(min(sums, default=0)), simplify(max(sums, default=0)), step)
+            assert isinstance(operation, TokenFeature)
+            sums = [s + factor * v for s, v in zip(sums, operation.values, strict=True)]
+            step = min(step, self[index].step + step_of(factor))
+        return Range(simplify(min(sums)), simplify(max(sums)), step)
 
-    def direction_of(self, condition: int) -> tuple[Terms, Number, Number]:
+    def direction_of(self, condition: int) -> tuple[Direction, Number, Number]:
         """(u, alpha, beta) of a condition alpha * u + beta."""
-        if condition not in self._directions:
+        found = self._conditions.get(condition)
+        if found is None:
             terms, beta = self._flat(condition)
             alpha = common_factor(c for _, c in terms)
             u = tuple((index, divided(c, alpha)) for index, c in terms)
-            self._directions[condition] = u, alpha, beta
-        return self._directions[condition]
+            found = self._directions.setdefault(u, Direction(u)), alpha, beta
+            self._conditions[condition] = found
+        return found
+
+    def _span(self, direction: Direction) -> Range:
+        found = self._spans.get(direction)
+        if found is None:
+            found = self._spans[direction] = self.sum_of(direction.terms)
+        return found
 
     def _flat(self, index: int) -> tuple[Terms, Number]:
         operation = self.circuit.operations[index]
@@ -170,15 +197,13 @@ class RangeAnalysis:
             return operation.terms, operation.constant
         return ((index, 1),), 0
 
-    def _group(
-        self, direction: Terms, members: tuple[tuple[int, Number], ...], slope: Number
-    ) -> Range:
+    def _group(self, direction: Direction, members: Terms, slope: Number) -> Range:
         key = (direction, members, slope)
-        if key not in self._groups:
+        found = self._groups.get(key)
+        if found is None:
             bends = [self._bend(index, coefficient) for index, coefficient in members]
-            u = self.sum_of(direction)
-            self._groups[key] = range_of_bends(u, bends, slope)
-        return self._groups[key]
+            found = self._groups[key] = range_of_bends(self._span(direction), bends, slope)
+        return found
 
     def _bend(self, index: int, coefficient: Number) -> Bend:
         operation = self.circuit.operations[index]
@@ -232,7 +257,7 @@ def lattice_places(u: Range, bends: list[Bend]) -> list[Number]:
     unit = power_of_two(u.step)
     places: set[Number] = {u.low, u.high}
     for bend in bends:
-        below = (Fraction(-bend.beta) / bend.alpha // unit) * unit
+        below = (-bend.beta // (bend.alpha * unit)) * unit
         places.update(simplify(p) for p in (below, below + unit) if u.low <= p <= u.high)
     return sorted(places)
 
@@ -242,7 +267,7 @@ def sweep(places: list[Number], bends: list[Bend], slope: Number) -> list[Number
     value, turns = slope * places[0], []
     for bend in bends:
         weight = bend.coefficient * bend.value.low
-        bend_at = Fraction(-bend.beta) / bend.alpha
+        bend_at = divided(-bend.beta, bend.alpha)
         opening = bend.alpha * places[0] + bend.beta
         if opening > 0:
             value += weight * opening

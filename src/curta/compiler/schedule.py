@@ -11,9 +11,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+import numpy.typing as npt
+
 from curta.compiler.nodes import Mean
 from curta.compiler.tasks import Carrier, TaskGraph
 
+Alive = npt.NDArray[np.int64]
+"""How many carriers are alive in every period."""
 OUTPUT = -1
 """Stands for the readers of the last residual stream: the unembedding."""
 
@@ -35,12 +40,16 @@ class Windows:
     def __init__(self, task_graph: TaskGraph) -> None:
         self.task_graph = task_graph
         self.tasks = task_graph.tasks
+        self.delay = [task.delay for task in self.tasks]
         self.producer = {task.node: n for n, task in enumerate(self.tasks) if task.kind != "guard"}
+        self.makers: list[list[int]] = []
+        """The tasks that a task reads from, and in `feeds` those that read from it."""
         self.feeds: list[list[int]] = [[] for _ in self.tasks]
         for number, task in enumerate(self.tasks):
-            for wire in sorted(task.inputs):
-                if wire in self.producer:
-                    self.feeds[self.producer[wire]].append(number)
+            wires = sorted(task.inputs)
+            self.makers.append([self.producer[w] for w in wires if w in self.producer])
+            for maker in self.makers[-1]:
+                self.feeds[maker].append(number)
         self.order = self._order()
         self.earliest = [0] * len(self.tasks)
         for number in self.order:
@@ -52,7 +61,7 @@ class Windows:
 
     def _order(self) -> list[int]:
         """Producers before readers; guards, which produce nothing, last."""
-        waiting = [sum(w in self.producer for w in task.inputs) for task in self.tasks]
+        waiting = [len(makers) for makers in self.makers]
         ready = [n for n, count in enumerate(waiting) if count == 0]
         order: list[int] = []
         while ready:
@@ -65,14 +74,9 @@ class Windows:
         return order
 
     def _first_start(self, number: int) -> int:
-        task = self.tasks[number]
-        done = [
-            self.earliest[self.producer[w]] + self.tasks[self.producer[w]].delay
-            for w in task.inputs
-            if w in self.producer
-        ]
-        after = max(done, default=0)
-        return after + 1 if (after % 2 == 0) == task.in_attention else after + 2
+        done = [self.earliest[maker] + self.delay[maker] for maker in self.makers[number]]
+        after, attends = max(done, default=0), self.tasks[number].in_attention
+        return after + 1 if (after % 2 == 0) == attends else after + 2
 
     def _layers(self) -> int:
         last = 1  # a transformer has a layer even if it has nothing to do
@@ -172,12 +176,11 @@ class Occupancy:
             self.final,
         )
 
-    def count(self, start: list[int]) -> list[int]:
-        alive = [1] * (self.final + 1)  # the constant 1 is always there
+    def count(self, start: list[int]) -> Alive:
+        alive = np.ones(self.final + 1, dtype=np.int64)  # the constant 1 is always there
         for carrier in range(len(self.writers)):
             first, last = self.interval(carrier, start)
-            for period in range(first, last + 1):
-                alive[period] += 1
+            alive[first : last + 1] += 1
         return alive
 
 
@@ -191,7 +194,7 @@ def tasks_to_schedule(task_graph: TaskGraph) -> Schedule:
     windows = Windows(task_graph)
     occupancy = Occupancy(windows)
     start = improve(windows, occupancy, list(windows.earliest))
-    width = max(occupancy.count(start))
+    width = int(occupancy.count(start).max())
     bound = forced_width(windows, occupancy)
     if bound == width:
         return Schedule(tuple(start), windows.layers, width, bound, "list, proved narrowest")
@@ -201,7 +204,7 @@ def tasks_to_schedule(task_graph: TaskGraph) -> Schedule:
         return Schedule(tuple(start), windows.layers, width, bound, "list (no HiGHS installed)")
     found = narrow(windows, occupancy, width)
     if found.start is not None:
-        start, width = found.start, max(occupancy.count(found.start))
+        start, width = found.start, int(occupancy.count(found.start).max())
     bound = max(bound, found.lower_bound)
     method = "HiGHS" if found.start is not None else "list"
     proof = "proved narrowest" if bound >= width else f"HiGHS stopped at its {found.limit} limit"
@@ -210,13 +213,12 @@ def tasks_to_schedule(task_graph: TaskGraph) -> Schedule:
 
 def forced_width(windows: Windows, occupancy: Occupancy) -> int:
     """Carriers that are alive in a period whatever the schedule."""
-    alive = [1] * (occupancy.final + 1)
+    alive = np.ones(occupancy.final + 1, dtype=np.int64)
     for carrier in range(len(occupancy.writers)):
         first, _ = occupancy.interval(carrier, windows.latest)
         _, last = occupancy.interval(carrier, windows.earliest)
-        for period in range(first, last + 1):
-            alive[period] += 1
-    return max(alive)
+        alive[first : last + 1] += 1
+    return int(alive.max())
 
 
 def improve(windows: Windows, occupancy: Occupancy, start: list[int]) -> list[int]:
@@ -234,7 +236,7 @@ def improve(windows: Windows, occupancy: Occupancy, start: list[int]) -> list[in
 
 
 def move(
-    windows: Windows, occupancy: Occupancy, start: list[int], alive: list[int], number: int
+    windows: Windows, occupancy: Occupancy, start: list[int], alive: Alive, number: int
 ) -> bool:
     """Give one task its best place, the others staying where they are."""
     low, high = free_window(windows, start, number)
@@ -245,8 +247,7 @@ def move(
     def shift(place: int, sign: int) -> None:
         for spread in spreads:
             first, last = spread.interval(place)
-            for period in range(first, last + 1):
-                alive[period] += sign
+            alive[first : last + 1] += sign
 
     before, best, best_cost = start[number], start[number], cost(alive)
     shift(before, -1)
@@ -260,23 +261,22 @@ def move(
     return best != before
 
 
-def cost(alive: list[int]) -> tuple[int, int]:
+def cost(alive: Alive) -> tuple[int, int]:
     """The width, then how crowded it is elsewhere."""
-    return max(alive), sum(count * count for count in alive)
+    return int(alive.max()), int(alive @ alive)
 
 
 def free_window(windows: Windows, start: list[int], number: int) -> tuple[int, int]:
     """Where a task may go while all others stay."""
-    task = windows.tasks[number]
-    low, high = windows.earliest[number], windows.latest[number]
-    for wire in task.inputs:
-        if wire in windows.producer:
-            producer = windows.producer[wire]
-            low = max(low, start[producer] + windows.tasks[producer].delay + 1)
-    for reader in windows.feeds[number]:
-        high = min(high, start[reader] - 1 - task.delay)
-    low += (low % 2 == 1) != task.in_attention
-    high -= (high % 2 == 1) != task.in_attention
+    delay, attends = windows.delay, windows.tasks[number].in_attention
+    done = [start[maker] + delay[maker] for maker in windows.makers[number]]
+    read = [start[reader] for reader in windows.feeds[number]]
+    low = max(windows.earliest[number], max(done, default=0) + 1)
+    high = windows.latest[number]
+    if read:
+        high = min(high, min(read) - 1 - delay[number])
+    low += (low % 2 == 1) != attends
+    high -= (high % 2 == 1) != attends
     return low, high
 
 

@@ -80,6 +80,8 @@ def graph_from_json(data: dict[str, Any]) -> Graph:
 
 def to_json(value: object) -> object:
     """Tuples become lists; fractions become text."""
+    if type(value) is int:  # most are
+        return value
     if isinstance(value, tuple):
         return [to_json(part) for part in value]
     if isinstance(value, Fraction):

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from fractions import Fraction
 
 from curta.compiler.gate_copies import copy_shared_gates
 from curta.compiler.graph import Graph
@@ -66,6 +65,8 @@ class TaskGraph:
     outputs: tuple[OutputRule, ...]
     carriers: tuple[Carrier, ...]
     carrier_of: dict[Wire, int]
+    share_of: dict[Wire, Number]
+    """The weight of a wire in its carrier."""
 
 
 def circuit_to_tasks(circuit: Circuit) -> TaskGraph:
@@ -89,7 +90,8 @@ def circuit_to_tasks(circuit: Circuit) -> TaskGraph:
     computed = [task.node for task in tasks if task.kind != "guard"]
     carriers = share_carriers(circuit, [*features, *computed], readers)
     carrier_of = {w: n for n, carrier in enumerate(carriers) for w, _ in carrier.members}
-    return TaskGraph(circuit, features, tuple(tasks), outputs, carriers, carrier_of)
+    share_of = dict(member for carrier in carriers for member in carrier.members)
+    return TaskGraph(circuit, features, tuple(tasks), outputs, carriers, carrier_of, share_of)
 
 
 class LinearForms:
@@ -204,7 +206,7 @@ def share_carriers(
     groups: dict[object, list[tuple[Wire, Number]]] = {}
     for wire in wires:
         lead = uses[wire][0][1]
-        signature: object = tuple((n, Fraction(c) / lead) for n, c in uses[wire])
+        signature: object = tuple((n, divided(c, lead)) for n, c in uses[wire])
         if isinstance(circuit.graph.operations[wire], Restore | Mean):
             signature = wire
         groups.setdefault(signature, []).append((wire, lead))

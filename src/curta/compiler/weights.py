@@ -74,15 +74,19 @@ class LayerPlan:
 
 def layout_to_plans(layout: Layout) -> tuple[LayerPlan, ...]:
     """What every head and every hidden unit is for."""
-    return tuple(plan_layer(layout, number) for number in range(layout.schedule.layers))
+    starting: list[list[Task]] = [[] for _ in range(2 * layout.schedule.layers + 3)]
+    for task, start in zip(layout.task_graph.tasks, layout.schedule.start, strict=True):
+        starting[start].append(task)
+    return tuple(plan_layer(layout, number, starting) for number in range(layout.schedule.layers))
 
 
-def plan_layer(layout: Layout, number: int) -> LayerPlan:
+def plan_layer(layout: Layout, number: int, starting: list[list[Task]]) -> LayerPlan:
+    """One layer; `starting` are the tasks of every sublayer."""
     attention, feed_forward = 2 * number + 1, 2 * number + 2
-    starting = zip(layout.task_graph.tasks, layout.schedule.start, strict=True)
-    heads = pack_heads(layout, [task for task, start in starting if start == attention])
+    heads = pack_heads(layout, starting[attention])
     width = max((head.width for head in heads), default=2)
-    return LayerPlan(heads, width, plan_units(layout, feed_forward))
+    ending = [task for task in starting[feed_forward - 2] if task.kind == "restore"]
+    return LayerPlan(heads, width, plan_units(layout, feed_forward, starting[feed_forward], ending))
 
 
 def pack_heads(layout: Layout, tasks: list[Task]) -> tuple[HeadPlan, ...]:
@@ -115,24 +119,23 @@ def pack_heads(layout: Layout, tasks: list[Task]) -> tuple[HeadPlan, ...]:
     )
 
 
-def plan_units(layout: Layout, sublayer: int) -> tuple[Unit, ...]:
-    """Gates, tables, restored sums and erasures of one feed-forward part."""
-    circuit = layout.task_graph.circuit
-    graph = circuit.graph
+def plan_units(
+    layout: Layout, sublayer: int, starting: list[Task], ending: list[Task]
+) -> tuple[Unit, ...]:
+    """Gates, tables, restored sums and erasures of one feed-forward part.
+
+    Restored sums that were started one part earlier are ending.
+    """
+    graph = layout.task_graph.circuit.graph
     units: list[Unit] = []
-    constants: list[tuple[int, Number]] = []
-    for task, start in zip(layout.task_graph.tasks, layout.schedule.start, strict=True):
-        if task.kind in ("gate", "restore") and start == sublayer:
+    for task in starting:
+        if task.kind in ("gate", "restore"):
             gate, expand = (layout.row(form) for form in task.reads)
             units.append(Unit(graph.name_of(task.node), gate, expand, target(layout, task.node)))
-        if task.kind == "restore" and sublayer in (start, start + 2):
-            operation = graph.operations[task.node]
-            assert isinstance(operation, Restore)
-            offset = rounding_constant(circuit.arithmetic, operation.step)
-            slot = target(layout, task.node)[0][0]
-            constants.append((slot, offset if start == sublayer else -offset))
-    units += plan_bends(layout, sublayer)
+    units += plan_bends(layout, starting)
     one: Row = ((0, 1),)
+    constants = [rounding(layout, task, 1) for task in starting if task.kind == "restore"]
+    constants += [rounding(layout, task, -1) for task in ending]
     if constants:
         units.append(Unit("rounding constants", one, one, tuple(constants)))
     for slot in layout.erasures_at(sublayer):
@@ -140,7 +143,16 @@ def plan_units(layout: Layout, sublayer: int) -> tuple[Unit, ...]:
     return tuple(units)
 
 
-def plan_bends(layout: Layout, sublayer: int) -> list[Unit]:
+def rounding(layout: Layout, task: Task, sign: int) -> tuple[int, Number]:
+    """The slot of a restored sum, and the large constant that it is added to."""
+    circuit = layout.task_graph.circuit
+    operation = circuit.graph.operations[task.node]
+    assert isinstance(operation, Restore)
+    ((slot, _),) = target(layout, task.node)
+    return slot, sign * rounding_constant(circuit.arithmetic, operation.step)
+
+
+def plan_bends(layout: Layout, tasks: list[Task]) -> list[Unit]:
     """Tables of one part and one argument: a unit opens at a place, and turns all that bend there.
 
     So the columns of a table cost no more units than there are rows.
@@ -148,9 +160,9 @@ def plan_bends(layout: Layout, sublayer: int) -> list[Unit]:
     graph = layout.task_graph.circuit.graph
     turns: dict[tuple[Row, Number], dict[int, Number]] = {}
     names: dict[Row, str] = {}
-    for task, start in zip(layout.task_graph.tasks, layout.schedule.start, strict=True):
+    for task in tasks:
         operation = graph.operations[task.node]
-        if task.kind != "piecewise" or start != sublayer or not isinstance(operation, Piecewise):
+        if task.kind != "piecewise" or not isinstance(operation, Piecewise):
             continue
         argument = layout.row(task.reads[0])
         names.setdefault(argument, graph.name_of(operation.argument))
@@ -179,9 +191,8 @@ def rounding_constant(arithmetic: Arithmetic, step: int) -> Number:
 
 def target(layout: Layout, wire: int) -> Row:
     """Where a wire is written, and with what weight."""
-    carrier = layout.task_graph.carrier_of[wire]
-    weight = dict(layout.task_graph.carriers[carrier].members)[wire]
-    return ((layout.slot[carrier], weight),)
+    task_graph = layout.task_graph
+    return ((layout.slot[task_graph.carrier_of[wire]], task_graph.share_of[wire]),)
 
 
 # -- matrices -------------------------------------------------------------------------------------
