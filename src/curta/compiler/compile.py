@@ -15,6 +15,7 @@ from curta.compiler.tasks import circuit_to_tasks
 from curta.compiler.weights import layout_to_plans, plans_to_weights
 from curta.dyadic import ARITHMETICS, FLOAT64, Arithmetic, integer, short
 from curta.errors import GraphError
+from curta.garbage import uncollected
 
 DEFAULT_MAX_TOKENS = 2**20
 LONGEST = 2**FLOAT64.mantissa_bits
@@ -25,6 +26,7 @@ OnPass = Callable[[str], object]
 PASSES = ("resolve", "lower", "tasks", "schedule", "layout", "certificate", "weights")
 
 
+@uncollected()
 def compile(
     graph: Graph,
     max_tokens: int = DEFAULT_MAX_TOKENS,

@@ -40,6 +40,7 @@ from curta.compiler.serialize import (
 from curta.compiler.weights import HeadPlan, LayerPlan, score_exponent
 from curta.dyadic import Number, Range, short
 from curta.errors import FileError, GraphError
+from curta.garbage import uncollected
 
 FORMAT_VERSION = 1
 
@@ -130,6 +131,7 @@ class Model:
             raise FileError(f"cannot write {path}: {reason}; choose another place") from error
 
 
+@uncollected()
 def load_model(path: str | Path) -> Model:
     """Read and check a model file."""
     with reading(path) as file:

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields
 from fractions import Fraction
+from itertools import repeat
 from math import isfinite
 from typing import Any
 
@@ -120,13 +121,11 @@ def check_schema(value: Any, schema: Schema, place: str) -> None:
         require(schema.holds(value), place, value, schema.words)
     elif isinstance(schema, list):
         require(isinstance(value, list), place, value, "a list")
-        for number, part in enumerate(value):
-            check_schema(part, schema[0], f"{place}[{number}]")
+        check_parts(value, repeat(schema[0]), place)
     elif isinstance(schema, tuple):
         fits = isinstance(value, list) and len(value) == len(schema)
         require(fits, place, value, f"a list of {len(schema)}")
-        for number, (part, inner) in enumerate(zip(value, schema, strict=True)):
-            check_schema(part, inner, f"{place}[{number}]")
+        check_parts(value, schema, place)
     elif isinstance(schema, dict):
         require(isinstance(value, dict), place, value, "an object")
         for key in sorted(schema.keys() ^ value.keys()):
@@ -136,6 +135,12 @@ def check_schema(value: Any, schema: Schema, place: str) -> None:
             check_schema(value[key], inner, f"{place}.{key}")
     else:
         check_schema(value, schema(value), place)
+
+
+def check_parts(parts: list[Any], schemas: Iterable[Schema], place: str) -> None:
+    for number, (part, inner) in enumerate(zip(parts, schemas, strict=False)):
+        if not (isinstance(inner, Leaf) and inner.holds(part)):
+            check_schema(part, inner, f"{place}[{number}]")
 
 
 def require(holds: bool, place: str, value: object, words: str) -> None:

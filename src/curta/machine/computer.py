@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from curta.compiler import Graph, Node, both, select
+from curta.garbage import uncollected
 from curta.machine.instructions import CoreInstruction
 from curta.machine.parts.arithmetic import comparisons, results
 from curta.machine.parts.division import division_parts
@@ -26,6 +27,7 @@ from curta.machine.parts.traps import trap_parts
 from curta.machine.vocabulary import AWAIT, EXIT, READ, TRAP_TOKENS, vocabulary
 
 
+@uncollected()
 def build(
     extensions: Sequence[Extension] = (), baked: Sequence[CoreInstruction] | None = None
 ) -> Graph:

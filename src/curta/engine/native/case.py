@@ -147,7 +147,9 @@ class Case:
         found = self.sums.get(total)
         if found is None:
             left = sum_of([(self.value(value), factor) for value, factor in total.terms])
-            found = self.sums[total] = self.settled(self.grouped(left))
+            if len(left.terms) > 1:
+                left = self.grouped(left)
+            found = self.sums[total] = self.settled(left)
         return found
 
     def grouped(self, total: Sum) -> Sum:

@@ -6,7 +6,6 @@ every sum below 2**53 steps, so nothing overflows; intermediate wrap-around woul
 
 from __future__ import annotations
 
-import gc
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -36,6 +35,7 @@ from curta.engine.native.tables import (
 )
 from curta.engine.native.values import Column
 from curta.engine.toolchain import zeros_source
+from curta.garbage import uncollected
 
 DEEPEST = 20_000
 """Nested calls that following values to their operands may need."""
@@ -47,7 +47,7 @@ def model_to_c(model: Model, *, residuals: bool = False, specialise: bool = True
     With `specialise`, runs are said by code for the cases of a step; the general step then takes in
     prompts only, and is the definition of what the cases have to do.
     """
-    with deep_recursion():
+    with deep_recursion(), uncollected():
         routine = weights_to_routine(model, streams=residuals)
         parts = [title(model), *sequence(model, routine, sum(map(len, routine.streams)))]
         parts += steps(model, routine, specialise=specialise)
@@ -63,18 +63,13 @@ def sequence(model: Model, routine: Routine, stream_size: int = 0) -> list[str]:
 
 @contextmanager
 def deep_recursion() -> Iterator[None]:
-    """Values are followed to their operands by recursion: as deep as a model has layers. What is
-    made of them has few cycles, and is not searched for any.
-    """
-    limit, collects = sys.getrecursionlimit(), gc.isenabled()
+    """Values are followed to their operands by recursion: as deep as a model has layers."""
+    limit = sys.getrecursionlimit()
     sys.setrecursionlimit(max(limit, DEEPEST))
-    gc.disable()
     try:
         yield
     finally:
         sys.setrecursionlimit(limit)
-        if collects:
-            gc.enable()
 
 
 def runtime(name: str) -> str:

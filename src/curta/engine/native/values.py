@@ -54,6 +54,8 @@ class Sum:
         return sum_of([(self, 1), (other, factor)])
 
     def scaled(self, factor: Number) -> Sum:
+        if factor == 1:
+            return self
         return Sum(tuple((v, simplify(c * factor)) for v, c in self.terms)) if factor else ZERO
 
     def proportion(self, number: Sum) -> Number:
@@ -85,8 +87,12 @@ class Sum:
 
 def sum_of(parts: Iterable[tuple[Sum, Number]]) -> Sum:
     """Weighted sums, added up."""
+    found = [(part, factor) for part, factor in parts if part.terms]
+    if len(found) == 1:
+        part, factor = found[0]
+        return part.scaled(factor)
     total: dict[ValueId, Number] = {}
-    for part, factor in parts:
+    for part, factor in found:
         for value, coefficient in part.terms:
             total[value] = total.get(value, 0) + factor * coefficient
     return Sum(tuple((v, simplify(c)) for v, c in sorted(total.items()) if c != 0))
