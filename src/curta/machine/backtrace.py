@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from curta.machine.instructions import CORE, GLOBALS, MEMORY_PAGES, PAGE, SIGN, WORD
 from curta.machine.ledger import FIRST_FRAME, Ledger
 from curta.machine.loaded import LoadedProgram
 
@@ -35,6 +36,23 @@ def backtrace(program: LoadedProgram, ledger: Ledger) -> tuple[int, ...]:
             break
         found.append(call)
     return tuple(found)
+
+
+def address_in_words(program: LoadedProgram, ledger: Ledger) -> str:
+    """What address the instruction wanted at which the program ended, if it wants one."""
+    if not 0 <= ledger.ended_at < len(program):
+        return ""
+    instruction = program.instruction(ledger.ended_at)
+    access = CORE.get(instruction.operation)
+    if access is None or not access.has_bounds:
+        return ""
+    sources = [r for r in (instruction.a, instruction.b) if r is not None]
+    at = FIRST_FRAME + ledger.ended_frame
+    base = sum(ledger.word(r if r >= GLOBALS else at + r) for r in sources) % WORD
+    address = base + instruction.immediate
+    if SIGN <= address < WORD:
+        return f", at address {address - WORD:,}: below 0, as where a stack overflows"
+    return f", at address {address:,} of {ledger.word(MEMORY_PAGES) * PAGE:,}"
 
 
 def return_register(program: LoadedProgram, number: int) -> int | None:

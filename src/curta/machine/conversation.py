@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from curta.errors import CurtaError, ExitError, LimitError, ProgramError, Trap, UserError
-from curta.machine.backtrace import backtrace
+from curta.machine.backtrace import address_in_words, backtrace
 from curta.machine.core_program import INITIALISE, Segment
 from curta.machine.host import Host
 from curta.machine.ids import (
@@ -290,8 +290,9 @@ class Conversation:
         if self._stop == EXIT_ID:
             words = last_words(self._tail[:-1], 1)
             return ExitError(words[0] if words else 0)
-        calls = backtrace(self.program, self.ledger)
-        return Trap(TRAPS[self._stop - FIRST_TRAP], self._place(self.ledger.ended_at), calls)
+        reason, where = TRAPS[self._stop - FIRST_TRAP], self._place(self.ledger.ended_at)
+        where += address_in_words(self.program, self.ledger)
+        return Trap(reason, where, backtrace(self.program, self.ledger))
 
     def _place(self, counter: int) -> str:
         """The user's function that was executed last."""

@@ -240,6 +240,19 @@ def test_the_command(file: str, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.usefixtures("same_weights")
+def test_why_softmax_is_not_taken(
+    file: str, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(on_wasmtime, "run_on_wasmtime", lambda *_: Outcome(b"hi\n", b"", 0))
+    monkeypatch.setattr(verify_jobs, "SOFTMAX_TOKENS", 10)
+    why = re.compile(r"those of the hull level, .*; softmax, beyond [\d,]+ tokens: --level plain\n")
+    assert main(["verify", file]) == 0
+    assert why.search(capsys.readouterr().out)
+    assert main(["verify", file, "--level", "hull"]) == 0
+    assert not why.search(capsys.readouterr().out)
+
+
+@pytest.mark.usefixtures("same_weights")
 def test_the_command_on_a_tampered_conversation(
     file: str, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -122,11 +122,12 @@ def planned(
                 f"the first {replay.tokens:,} there is nothing to compare: --tokens "
                 f"{opening + 1_000} or more"
             )
-    level: ReplayLevel = replay.level or (
-        "plain" if min(total, most or total) + opening <= SOFTMAX_TOKENS else "hull"
-    )
+    too_long = replay.level is None and min(total, most or total) + opening > SOFTMAX_TOKENS
+    level: ReplayLevel = replay.level or ("hull" if too_long else "plain")
     length = part_length(level, chapter_tokens)
-    return VerificationPlan(level, length, numbers, most, opening, replay.jobs, replay.cluster)
+    return VerificationPlan(
+        level, length, numbers, most, opening, replay.jobs, replay.cluster, too_long
+    )
 
 
 # -- who checks ---------------------------------------------
@@ -261,6 +262,8 @@ class VerificationPlan:
     """Of the run: its prompt."""
     jobs: int = 1
     on_cluster: bool = False
+    is_too_long: bool = False
+    """For softmax, which is why that was not taken."""
 
     def is_whole(self, kept: KeptRun) -> bool:
         """Whether it is all of a run."""

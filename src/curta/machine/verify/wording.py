@@ -8,7 +8,12 @@ from curta.machine.kept.file import KeptRun
 from curta.machine.kept.keeping import figures
 from curta.machine.verify.chapters import NAMES
 from curta.machine.verify.compared import Compared
-from curta.machine.verify.jobs import VerificationPlan, complete_chapters, missed
+from curta.machine.verify.jobs import (
+    SOFTMAX_TOKENS,
+    VerificationPlan,
+    complete_chapters,
+    missed,
+)
 
 
 def of_run(kept: KeptRun) -> str:
@@ -26,10 +31,11 @@ def of_tokens(compared: Compared, plan: VerificationPlan, kept: KeptRun) -> str:
     if not plan.is_whole(kept):
         part = f" in {chapter_names(plan.chapters)}"
     parts = "" if compared.parts == 1 else f" in {compared.parts:,} parts"
+    why = f"; softmax, beyond {SOFTMAX_TOKENS:,} tokens: --level plain" if plan.is_too_long else ""
     return (
         f"tokens: all {compared.spoken:,} that the machine said{part} are those of "
         f"{NAMES[compared.level]}, which read {compared.tokens:,}{parts} "
-        f"({compared.seconds:.1f} s, {rate:,.0f} tok/s)"
+        f"({compared.seconds:.1f} s, {rate:,.0f} tok/s){why}"
     )
 
 
