@@ -290,8 +290,11 @@ def convert(source: Path, place: Path) -> None:
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
     given = {"gguf_file": source.name}
-    tokenizer = AutoTokenizer.from_pretrained(source.parent, **given)
-    model: Any = AutoModelForCausalLM.from_pretrained(source.parent, dtype=torch.float32, **given)
+    with remembering("gguf", "GGUFReader", "get_tensor_name_map"):
+        tokenizer = AutoTokenizer.from_pretrained(source.parent, **given)
+        model: Any = AutoModelForCausalLM.from_pretrained(
+            source.parent, dtype=torch.float32, **given
+        )
     # It would refuse to be saved as what it no longer is.
     model.hf_quantizer = None
     model.is_quantized = False
@@ -301,6 +304,22 @@ def convert(source: Path, place: Path) -> None:
     model.save_pretrained(partial)
     tokenizer.save_pretrained(partial)
     settle(partial, place)
+
+
+@contextmanager
+def remembering(module: str, *names: str) -> Iterator[None]:
+    """Functions of a module are not called again with what they were called with before.
+
+    Transformers reads a GGUF file anew for configuration, tokenizer and weights, which takes most
+    of the time, and makes the table of names anew for every layer.
+    """
+    there = import_module(module)
+    before = {name: getattr(there, name) for name in names}
+    vars(there).update({name: cache(function) for name, function in before.items()})
+    try:
+        yield
+    finally:
+        vars(there).update(before)
 
 
 def settle(partial: Path, place: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import importlib.util
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -277,3 +278,13 @@ def test_a_model_that_is_not_whole_is_replaced(tmp_path: Path) -> None:
     models.settle(partial, place)
     assert models.is_complete(place)
     assert not partial.exists()
+
+
+def test_functions_that_remember_forget_afterwards() -> None:
+    before = shutil.which
+    with models.remembering("shutil", "which"):
+        assert shutil.which("no such command") is None
+        assert shutil.which.cache_info().misses == 1  # type: ignore[attr-defined]
+        with pytest.raises(ZeroDivisionError), models.remembering("shutil", "which"):
+            raise ZeroDivisionError
+    assert shutil.which is before
