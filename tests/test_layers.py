@@ -10,7 +10,17 @@ import pytest
 
 SOURCES = Path(__file__).parent.parent / "src"
 COMMON = {
-    *("__version__", "dyadic", "errors", "intervals", "later", "options", "pages", "settings"),
+    *(
+        "__version__",
+        "dyadic",
+        "errors",
+        "garbage",
+        "intervals",
+        "later",
+        "options",
+        "pages",
+        "settings",
+    ),
     *("store", "terminal"),
 }
 BELOW = {

@@ -130,8 +130,7 @@ class Workshop:
 
     def load(self, program: str, made: Made) -> Code:
         library = ctypes.CDLL(str(LIBRARIES.folder / made.library))
-        pointer = ctypes.cast(library.curta_places, ctypes.c_void_p).value
-        assert pointer is not None
+        pointer = ctypes.addressof(ctypes.c_char.in_dll(library, "curta_places"))
         self.codes[program] = code = Code(made, library, pointer)
         return code
 

@@ -24,23 +24,21 @@ int32_t curta_fields(State *s, const int64_t *places, int64_t count, int64_t *fi
     return FIELDS;
 }
 
-/* Code for some places, or none: see curta_places in what is generated for them. */
-void curta_set_places(State *s, void *code) { s->places = (Places *)code; }
+/* Code for some places, or none: curta_places of what is generated for them. */
+void curta_set_places(State *s, const Places *places) { s->places = places; }
 
 /* How many tokens such code has said. */
 int64_t curta_placed(const State *s) { return s->placed; }
 
-enum { BETWEEN = 4 };
-
-/* Say what is said by whole instructions; where there is code for places, try that first, and again
-   after a few tokens. */
+/* Say what is said by whole instructions; where there is code for places, try that first. */
 static int64_t run_on(State *s, int32_t token, int32_t *said, int64_t count) {
     if (!ready(s, token)) return 0;
-    if (!s->places) return run(s, token, said, count);
-    const int64_t length = s->places(s, token, said, count);
-    s->placed += length;
-    if (length) return length;
-    return run(s, token, said, count > BETWEEN + LONGEST ? BETWEEN + LONGEST : count);
+    if (s->places) {
+        const int64_t length = s->places->say(s, token, said, count);
+        s->placed += length;
+        if (length) return length;
+    }
+    return run(s, token, said, count);
 }
 #else
 static int64_t run_on(State *s, int32_t token, int32_t *said, int64_t count) {

@@ -68,7 +68,7 @@ def program_to_c(kit: Kit, places: Sequence[Place]) -> str:
         f"enum {{ FIRST = {first}, PLACES = {len(here)} }};",
         f"static const uint8_t here[] = {{{', '.join(map(str, here)) or '0'}}};",
         "#define is_here(s, to) ((uint64_t)((to) - FIRST) < PLACES && here[(to) - FIRST])",
-        "int64_t curta_places(State *s, int32_t first, int32_t *said, int64_t count) {",
+        "static int64_t say(State *s, int32_t first, int32_t *said, int64_t count) {",
         kit.begin,
         "dispatch: switch (to) {",
         *(f"case {number}: goto place{number};" for number in known),
@@ -76,7 +76,8 @@ def program_to_c(kit: Kit, places: Sequence[Place]) -> str:
     ]
     for place in known.values():
         lines += placed(kit, place, known)
-    return "\n".join([*lines, kit.leave])
+    there = "const Places curta_places = {say, FIRST, PLACES, here};\n"
+    return "\n".join([*lines, kit.leave, there])
 
 
 def placed(kit: Kit, one: Place, known: Mapping[int, Place]) -> Iterator[str]:

@@ -21,7 +21,7 @@ from curta.engine.native.code_to_c import CodeWriter
 from curta.engine.native.expressions import Scope, integer
 from curta.engine.native.following import Intake, columns, intake
 from curta.engine.native.outline import functions_to_c
-from curta.engine.native.places import MOST_TOKENS, Exact, Places
+from curta.engine.native.places import Exact, Places
 from curta.engine.native.places_to_c import PlacesWriter
 from curta.engine.native.routine import Routine
 from curta.engine.native.selector import NotWorthItError
@@ -31,12 +31,19 @@ UNITS = 3
 LONG = 1_000_000
 """Characters of code from which on a compiler is given it in units, side by side."""
 
-MACROS = f"""\
+MACROS = """\
 #define PLACES
-enum {{ LONGEST = {MOST_TOKENS} }}; /* tokens of an instruction */
 #define ARRIVE(place) to = (place)
 #define GO goto dispatch
-enum {{ ELSEWHERE, GIVES_UP, LEAVES }};
+enum { ELSEWHERE, GIVES_UP, LEAVES };
+enum { BETWEEN = 4 }; /* tokens, at least, before code for places is tried again */
+
+/* Whether there is code for a place. */
+INLINE int is_hot(const Places *places, int64_t place) {
+    const uint64_t number = (uint64_t)(place - places->first);
+    return number < (uint64_t)places->count && places->here[number];
+}
+
 """
 
 
@@ -155,6 +162,7 @@ class RunWriter(CodeWriter):
             *(f"{name} = run->{name};" for name in self.open()),
             "dispatch: {",
             "if (s->exhausted || next > end || !is_here(s, to)) goto give_up;",
+            "if (s->places && next > said + BETWEEN && is_hot(s->places, to)) goto give_up;",
             "int64_t fields[FIELDS];",
             "fields_of(s, to, fields);",
             f"const int64_t place = to{fields};",
