@@ -272,6 +272,33 @@ def test_what_was_not_sampled_is_left_to_the_general_code(
     assert run.placed > 0.5 * run.generated
 
 
+ROUNDS = 3000
+LOOP = f"""(module (memory 1) (func (export "_start") (local i32 i32)
+  (local.set 0 (i32.const {ROUNDS}))
+  (loop
+    {"(local.set 1 (i32.add (i32.mul (local.get 1) (i32.const 5)) (local.get 0)))" * 20}
+    (i32.store (i32.const 0) (local.get 1))
+    (br_if 0 (local.tee 0 (i32.sub (local.get 0) (i32.const 1)))))))"""
+
+
+def test_the_general_code_ends_where_there_is_code(
+    now: Machine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """For one place of a loop, which is not passed over in any round behind the sample."""
+    monkeypatch.setattr(builds, "MOST_PLACES", 1)
+    path = tmp_path / "loop.wat"
+    path.write_text(LOOP)
+    said, run = tokens_of(now, path)
+    again, second = tokens_of(now, path)
+    with monkeypatch.context() as plain:
+        plain.setattr(NativeSession, "generate", generate_plainly)
+        expected = tokens_of(Machine(), path)[0]
+    np.testing.assert_array_equal(said, expected)
+    np.testing.assert_array_equal(again, expected)
+    assert 0 < run.placed <= second.placed
+    assert ROUNDS * 0.9 < second.placed < 0.1 * second.generated
+
+
 OUTLIVES = """
 import builtins
 from curta import Machine
