@@ -79,7 +79,7 @@ def run(options: Options) -> int:
         begin("file")
         baked.save(output)
         begin("native")
-        progress.say("baking: its C is written, which takes a minute or so")
+        progress.say("baking: its C is written, which takes half a minute or so")
         with suppress(CurtaError):  # without a C compiler, other levels run it
             baked.prepare(output)
     size, seconds = output.stat().st_size, time.perf_counter() - started
