@@ -233,6 +233,9 @@ def with_trained_adapter(
     model: Any, tokenizer: Any, adapter: Path, *, trainable: bool = False
 ) -> tuple[Any, Any, Protocol]:
     """The model with a trained adapter, the tokenizer with its tokens, and how it writes calls."""
+    import_module(SHAPES)  # PEFT takes for granted what a lean import has left out
+    if torch.distributed.is_available():
+        import_module("torch.distributed.tensor")
     from peft import PeftModel
 
     if not (adapter / "adapter_config.json").is_file():

@@ -114,10 +114,7 @@ def run(options: Options) -> int:
     )
     check_formats(options.model, found)
     config = Config(
-        found,
-        max_new_tokens=options.max_new_tokens,
-        batch=options.batch,
-        seed=options.sources.seed,
+        found, max_new_tokens=options.max_new_tokens, batch=options.batch, seed=options.sources.seed
     )
     kept, rate = Folder(folder), Rate()
     opened = opener(options.max_new_tokens, options.device)

@@ -11,13 +11,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from curta.delegate.calculations import (
-    CALCULATOR,
-    LEFT,
-    readable,
-    spelt_plainly,
-    unclear,
-)
+from curta.delegate.calculations import CALCULATOR, LEFT, readable, spelt_plainly, unclear
 from curta.delegate.interception.calls import CALCULATE, Outcome
 from curta.delegate.interception.events import CallResult, TextDelta
 from curta.delegate.interception.formats import Inline

@@ -19,13 +19,7 @@ from curta.delegate.interception.beginning import read_once
 from curta.delegate.interception.calls import CALCULATE, Evaluates
 from curta.delegate.interception.constraint import Constraint
 from curta.delegate.interception.equations import Equations
-from curta.delegate.interception.events import (
-    CallRejected,
-    CallResult,
-    Event,
-    TextDelta,
-    written,
-)
+from curta.delegate.interception.events import CallRejected, CallResult, Event, TextDelta, written
 from curta.delegate.interception.formats import Inline, Message, Prompted, Silent
 from curta.delegate.interception.loop import Loop
 from curta.delegate.interception.pieces import Fragments

@@ -98,11 +98,7 @@ class Execution:
         begun: list[Conversation] = []
         tool, bounds = self.tool, self.tool.bounds
         host = Host(
-            stdin,
-            self.stdout.extend,
-            self.stderr.extend,
-            self.looking(),
-            on_start=begun.append,
+            stdin, self.stdout.extend, self.stderr.extend, self.looking(), on_start=begun.append
         )
         limits = ConversationLimits(
             bounds.tokens, max_memory=bounds.pages, keep_trace=False, keep_output=False
