@@ -13,9 +13,9 @@ from typing import Any
 import torch
 from transformers import LogitsProcessorList
 
-from curta.delegate.addresses import bound
 from curta.delegate.interception.events import CallRejected, CallResult
 from curta.delegate.interception.generator import CalcGenerator, Output
+from curta.delegate.servers import bound
 from curta.delegate.serving.engine import Engine
 from curta.delegate.serving.limits import Limits
 from curta.delegate.serving.refusals import RefusedError
@@ -82,7 +82,8 @@ def engine(
     """An engine that is stopped at the end."""
     pushed = LogitsProcessorList([processor or Push()])
     writes = writes or generator(family)
-    made = Engine(writes, Limits(**limits), new_processor=lambda length: pushed)
+    made = Engine(writes, Limits(**limits))
+    made.new_processor = lambda length: pushed
     try:
         yield made
     finally:

@@ -183,7 +183,7 @@ class CalcGenerator:
         asked = [prompt for prompt in prompts for _ in range(each_has)]
         events: list[list[Event]] = [[] for _ in asked]
         rows = [self.row(e.append, prompt) for e, prompt in zip(events, asked, strict=True)]
-        self.write(self.fitting(prompts), rows, options)
+        self.write(self.inputs(prompts), rows, options)
         return [
             Output(tuple(joined(each)), row.tokens, row.ended)
             for each, row in zip(events, rows, strict=True)
@@ -211,7 +211,7 @@ class CalcGenerator:
             try:
                 writing = row or self.row(found.put, prompt)
                 writing.tell = found.put
-                self.write(self.fitting([prompt]), [writing], given)
+                self.write(self.inputs([prompt]), [writing], given)
                 found.put(None)
             except BaseException as error:  # raised again where somebody listens
                 found.put(error)
@@ -247,18 +247,8 @@ class CalcGenerator:
             return f"{question}\n"
         return [{"role": "user", "content": question}]
 
-    def fitting(self, prompts: Sequence[Prompt]) -> dict[str, torch.Tensor]:
-        """The inputs, if the model can go on from there."""
-        made = self.inputs(prompts)
-        count = made["input_ids"].shape[1]
-        if self.context is not None and count >= self.context:
-            raise UserError(
-                f"a prompt of {count:,} tokens: the model takes {self.context:,} in all"
-            )
-        return made
-
     def inputs(self, prompts: Sequence[Prompt]) -> dict[str, torch.Tensor]:
-        """Tokens on the model's device, padded on the left."""
+        """Tokens on the model's device, padded on the left, if the model can go on from there."""
         if isinstance(prompts, str):
             raise UserError("one prompt where a list of prompts is wanted: put it in brackets")
         if self.tokenizer.pad_token_id is None:
@@ -267,6 +257,11 @@ class CalcGenerator:
         rows = [torch.tensor(self.encoded(each), device=device) for each in prompts]
         if not all(map(len, rows)):
             raise UserError("an empty prompt: there is no token to begin with")
+        longest = max(map(len, rows), default=0)
+        if self.context is not None and longest >= self.context:
+            raise UserError(
+                f"a prompt of {longest:,} tokens: the model takes {self.context:,} in all"
+            )
         padded = partial(pad_sequence, batch_first=True, padding_side="left")
         return {
             "input_ids": padded(rows, padding_value=self.tokenizer.pad_token_id or 0),

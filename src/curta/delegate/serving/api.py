@@ -29,10 +29,10 @@ import contextlib
 import json
 import logging
 import socket
-from collections.abc import AsyncIterator, Awaitable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
 import uvicorn
 from starlette.applications import Starlette
@@ -43,7 +43,6 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response, Strea
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from curta.delegate.given_up import gone
 from curta.delegate.interception.bodies import value_of
 from curta.delegate.interception.constraint import grammars
 from curta.delegate.interception.equations import Equations
@@ -51,6 +50,7 @@ from curta.delegate.interception.formats import Inline
 from curta.delegate.interception.generator import CalcGenerator
 from curta.delegate.interception.pieces import common
 from curta.delegate.interception.row import Calling
+from curta.delegate.servers import unless_gone
 from curta.delegate.serving.engine import Engine
 from curta.delegate.serving.metrics import Metrics
 from curta.delegate.serving.parameters import ChatWished, Wish, decoded, read
@@ -62,7 +62,6 @@ from curta.delegate.serving.writing import Told, Wanted
 from curta.errors import UserError
 
 log = logging.getLogger(__name__)
-Made = TypeVar("Made")
 GONE = 499
 """The status under which answers to nobody are counted."""
 FAREWELL = 3
@@ -353,21 +352,6 @@ def counted(app: ASGIApp, metrics: Metrics) -> ASGIApp:
         await app(scope, receive, counting)
 
     return answered
-
-
-async def unless_gone(receive: Receive, made: Awaitable[Made]) -> Made:
-    """What comes of this, unless the client goes away before."""
-    working = asyncio.ensure_future(made)
-    watching = asyncio.ensure_future(gone(receive))
-    try:
-        await asyncio.wait({working, watching}, return_when=asyncio.FIRST_COMPLETED)
-        if not working.done():
-            raise ClientDisconnect
-        return working.result()
-    finally:
-        for task in (working, watching):
-            task.cancel()
-        await asyncio.gather(working, watching, return_exceptions=True)
 
 
 async def whole_body(request: Request, most: int) -> bytes:

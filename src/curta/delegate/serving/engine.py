@@ -22,7 +22,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import Any, cast
+from typing import Any
 
 import torch
 
@@ -41,7 +41,6 @@ from curta.delegate.tools.calculator import CalculatorTool
 from curta.delegate.tools.tool import Tool
 
 log = logging.getLogger(__name__)
-NewProcessor = Callable[[int], Any]
 PATIENCE = 30.0
 """Seconds to wait for the last step of a model at the end."""
 MOMENT = 0.2
@@ -51,19 +50,16 @@ MOMENT = 0.2
 class Engine:
     """Writes answers; every method may be called from any thread."""
 
-    def __init__(
-        self,
-        generator: CalcGenerator,
-        limits: Limits | None = None,
-        *,
-        new_processor: NewProcessor | None = None,
-    ) -> None:
+    def __init__(self, generator: CalcGenerator, limits: Limits | None = None) -> None:
         self.generator = generator
         self.limits = limits or Limits()
         self.metrics = Metrics()
         self.is_batching = probing.joins(generator.model)
         self.appends = probing.appends(generator.model)
-        self.new_processor = new_processor or own_processors(generator.model)
+        self.rules = copy.deepcopy(generator.model.generation_config)
+        """What the model's own settings for generation do to scores."""
+        self.rules.do_sample = False
+        generator.model._prepare_special_tokens(self.rules, device=generator.model.device)
         self.ends = ends(generator.model.generation_config)
         self.places = self.limits.batch if self.is_batching else 1
         self.changed = threading.Condition()
@@ -92,6 +88,13 @@ class Engine:
     def running(self) -> int:
         """How many places are taken."""
         return len(self.placed)
+
+    def new_processor(self, prompt_length: int) -> Any:
+        """What these rules are behind a prompt of some length."""
+        model = self.generator.model
+        return model._get_logits_processor(
+            self.rules, prompt_length, device=model.device, model_kwargs={}
+        )
 
     def submit(self, wanted: Sequence[tuple[Wanted, Callable[[Told], None]]]) -> list[Writing]:
         """Have these written, all of them or none; what comes of each is told to its function."""
@@ -197,7 +200,7 @@ class Engine:
         """Rows whose tools have answered go on with that."""
         parked, self.parked = self.parked, []
         for batch in parked:
-            (writing,) = writings_of(batch)
+            (writing,) = batch.rows
             writing.check()
             if writing.outcome is not None or writing.tools is None:
                 continue
@@ -232,26 +235,25 @@ class Engine:
         """Go on with the rows of all."""
         there = [batch for batch in batches if batch is not None]
         self.batch = None
-        with self.guarding([each for batch in there for each in writings_of(batch)]):
+        with self.guarding([each for batch in there for each in batch.rows]):
             self.batch = joined(there) if there else None
 
     def stepped(self, batch: Batch, count: int | None = None) -> Batch | None:
         """The rows that are written, so many tokens further; others step aside: those whose
         prompts are not read yet, and those that wait for tools.
         """
-        for writing in writings_of(batch):
+        for writing in batch.rows:
             writing.check()
-        with self.guarding(writings_of(batch)):
+        with self.guarding(batch.rows):
             left = batch.going_on()
             after = None if left is None else left.step(self, count)
             if after is None:
                 return None
-            rows = writings_of(after)
-            unread = [n for n, each in enumerate(rows) if not each.is_read]
-            at_work = [n for n, each in enumerate(rows) if each.tools]
+            unread = [n for n, each in enumerate(after.rows) if not each.is_read]
+            at_work = [n for n, each in enumerate(after.rows) if each.tools]
             self.starting.extendleft(filter(None, [after.part(unread)]))
             self.parked.extend(filter(None, [after.part([n]) for n in at_work]))
-            return after.part([n for n in range(len(rows)) if n not in unread + at_work])
+            return after.part([n for n in range(len(after.rows)) if n not in unread + at_work])
         return None
 
     def all_tokens(self, batch: Batch, fed: torch.Tensor) -> torch.Tensor:
@@ -264,7 +266,7 @@ class Engine:
             scores = scores[due].float()
             likeliest = scores.argmax(dim=-1).tolist()
             for n, row, best in zip(due, scores, likeliest, strict=True):
-                writing = writings_of(batch)[n]
+                writing = batch.rows[n]
                 self.take(writing, writing.choice(row, best))
 
     @contextmanager
@@ -307,28 +309,6 @@ class Engine:
         finally:
             with self.changed:
                 self.changed.notify()
-
-
-def writings_of(batch: Batch) -> list[Writing]:
-    """A batch's rows: here all of them are of requests."""
-    return cast(list[Writing], batch.rows)
-
-
-def own_processors(model: Any) -> NewProcessor:
-    """What the model's own generation config does to scores, for a prompt of some length."""
-    config = copy.deepcopy(model.generation_config)
-    config.do_sample = False
-    model._prepare_special_tokens(config, device=model.device)
-
-    def new(prompt_length: int) -> Any:
-        return model._get_logits_processor(
-            generation_config=config,
-            input_ids_seq_length=prompt_length,
-            device=model.device,
-            model_kwargs={},
-        )
-
-    return new
 
 
 def is_quick(tool: Tool | None) -> bool:

@@ -123,8 +123,7 @@ class Shape:
                 "error": "unanswered",
                 "message": "the call did not end, is too long, or has no room for its answer",
             }
-        brief = getattr(call.error, "brief", "error")
-        return made | {"error": brief, "message": str(call.error)}
+        return made | {"error": call.brief, "message": str(call.error)}
 
 
 def begun(index: int, reason: str | None, logprobs: dict[str, Any] | None) -> dict[str, Any]:
