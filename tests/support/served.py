@@ -19,8 +19,7 @@ from curta.delegate.servers import bound
 from curta.delegate.serving.engine import Engine
 from curta.delegate.serving.limits import Limits
 from curta.delegate.serving.refusals import RefusedError
-from curta.delegate.serving.stops import Piece
-from curta.delegate.serving.writing import Told, Wanted, Writing
+from curta.delegate.serving.writing import Piece, Told, Wanted, Writing
 from tests.support.tiny_language_models import Push, chat_tokenizer, model
 from tests.support.waiting import until
 

@@ -15,7 +15,7 @@ from torch.nn.utils.rnn import pad_sequence
 
 from curta.delegate.calculator import Budget, Calculator
 from curta.delegate.given_up import GIVEN_UP
-from curta.delegate.interception.beginning import read_once
+from curta.delegate.interception.caches import read_once
 from curta.delegate.interception.calls import CALCULATE, Evaluates
 from curta.delegate.interception.constraint import Constraint
 from curta.delegate.interception.equations import Equations

@@ -26,15 +26,18 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import copy
 import json
 import logging
 import socket
+import threading
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import uvicorn
+from jinja2 import TemplateError
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
@@ -47,18 +50,17 @@ from curta.delegate.interception.bodies import value_of
 from curta.delegate.interception.constraint import grammars
 from curta.delegate.interception.equations import Equations
 from curta.delegate.interception.formats import Inline
-from curta.delegate.interception.generator import CalcGenerator
-from curta.delegate.interception.pieces import common
+from curta.delegate.interception.generator import CalcGenerator, Prompt
+from curta.delegate.interception.pieces import Fragments, common
 from curta.delegate.interception.row import Calling
+from curta.delegate.interception.template import Format
 from curta.delegate.servers import unless_gone
 from curta.delegate.serving.engine import Engine
 from curta.delegate.serving.metrics import Metrics
-from curta.delegate.serving.parameters import ChatWished, Wish, decoded, read
-from curta.delegate.serving.prompts import Prompts
+from curta.delegate.serving.parameters import ChatWished, TokenPrompt, Wish, decoded, read
 from curta.delegate.serving.refusals import RefusedError, wrong
 from curta.delegate.serving.shapes import Shape
-from curta.delegate.serving.stops import Piece
-from curta.delegate.serving.writing import Told, Wanted
+from curta.delegate.serving.writing import Piece, Told, Wanted
 from curta.errors import UserError
 
 log = logging.getLogger(__name__)
@@ -230,6 +232,55 @@ def checked_shape(
     if problem := grammars(generator.tokenizer).problem(shape):
         raise wrong(parameter, f"{where}{problem}")
     return shape
+
+
+class Prompts:
+    """Has a tokenizer of its own: one cannot be used by two threads at once."""
+
+    def __init__(self, generator: CalcGenerator) -> None:
+        self.generator = copy.copy(generator)
+        self.generator.tokenizer = copy.deepcopy(generator.tokenizer)
+        self.fragments = Fragments(self.generator.tokenizer)
+        self.lock = threading.Lock()
+        self.context = generator.context
+        self.vocabulary: int = generator.model.config.get_text_config(decoder=True).vocab_size
+
+    def beginning(self, text: str) -> TokenPrompt:
+        """How an answer has to begin."""
+        with self.lock:
+            return self.fragments.encode(text) if text else ()
+
+    def tokens(self, prompt: Prompt | TokenPrompt, parameter: str, format: Format) -> TokenPrompt:
+        """The same tokens as in `CalcGenerator`; `parameter` is where the prompt came from."""
+        if isinstance(prompt, tuple):
+            if not all(0 <= token < self.vocabulary for token in prompt):
+                raise wrong(parameter, f"tokens are numbers below {self.vocabulary}")
+            return prompt
+        if not isinstance(prompt, str) and self.generator.tokenizer.chat_template is None:
+            raise wrong(parameter, "the model has no chat template: use /v1/completions")
+        try:
+            with self.lock:
+                made = self.generator.encoded(prompt, format)
+        except TemplateError as error:
+            raise wrong(parameter, f"the model's chat template refuses it: {error}") from error
+        if not made:
+            raise wrong(parameter, "there is nothing in it")
+        return tuple(made)
+
+    def most_tokens(self, prompt: TokenPrompt, asked: int | None, limit: int, where: str) -> int:
+        """How many tokens may be written behind a prompt."""
+        if self.context is None:
+            return limit if asked is None else asked
+        room = self.context - len(prompt)
+        if room < (asked or 1):
+            wanted = f" and {asked} more are asked for" if asked else ""
+            raise RefusedError(
+                f"the prompt has {len(prompt)} tokens{wanted}: "
+                f"the model takes {self.context} in all",
+                code="context_length_exceeded",
+                parameter=where,
+            )
+        return min(limit, room) if asked is None else asked
 
 
 class Answer:

@@ -9,7 +9,7 @@ and what the tool answers is read as a prompt is.
 The law: what an answer says does not depend on what is written beside it, up to the rounding of the
 model's numbers (batches of other sizes may add in another order). Where that cannot be had, because
 the model's caches cannot be joined exactly, answers are written one after the other; `is_batching`
-and the metrics say so.
+and the metrics say so. Whether it can be had is tried before anything is served.
 """
 
 from __future__ import annotations
@@ -27,24 +27,28 @@ from typing import Any
 import torch
 
 from curta.delegate.given_up import GIVEN_UP
-from curta.delegate.interception.batch import Batch, joined
+from curta.delegate.interception import caches
+from curta.delegate.interception.batch import ONE_BY_ONE, Batch, joined
 from curta.delegate.interception.calls import Call, Outcome, answered
 from curta.delegate.interception.events import CallRejected, CallResult, Event
 from curta.delegate.interception.generator import CalcGenerator
 from curta.delegate.interception.loop import ends
-from curta.delegate.serving import probing
 from curta.delegate.serving.limits import Limits
 from curta.delegate.serving.metrics import Metrics
 from curta.delegate.serving.refusals import RefusedError, shutting_down
 from curta.delegate.serving.writing import Told, Wanted, Writing
 from curta.delegate.tools.calculator import CalculatorTool
 from curta.delegate.tools.tool import Tool
+from curta.errors import UserError
 
 log = logging.getLogger(__name__)
 PATIENCE = 30.0
 """Seconds to wait for the last step of a model at the end."""
 MOMENT = 0.2
 """Seconds between looks at answers that wait for tools and nothing else."""
+TOLERANCE = 1e-3
+TOLERANCE_OF_HALVES = 0.1
+"""Of scores, relative to the largest one: far above rounding, far below wrong positions."""
 
 
 class Engine:
@@ -54,8 +58,8 @@ class Engine:
         self.generator = generator
         self.limits = limits or Limits()
         self.metrics = Metrics()
-        self.is_batching = probing.joins(generator.model)
-        self.appends = probing.appends(generator.model)
+        self.is_batching = joins(generator.model)
+        self.appends = appends(generator.model)
         self.rules = copy.deepcopy(generator.model.generation_config)
         """What the model's own settings for generation do to scores."""
         self.rules.do_sample = False
@@ -317,3 +321,49 @@ def is_quick(tool: Tool | None) -> bool:
         return tool is None
     backend = getattr(tool.calculator, "backend", None)
     return getattr(backend, "name", None) != "machine"  # the transformer computes there
+
+
+# -- what is tried before rows are served together ---------------------------------------------
+
+
+def begun(model: Any) -> Batch:
+    """A batch for trying."""
+    return Batch(model, [], appends=True)
+
+
+def joins(model: Any) -> bool:
+    """Whether rows can join a batch and leave it: two rows of different lengths say together what
+    they say alone.
+    """
+    rows = [torch.arange(1, 4)[None], torch.arange(2, 9)[None]]
+    alone, beginnings = [], []
+    for row in rows:
+        row = row.to(model.device)
+        batch = begun(model)
+        batch.scores(row[:, :-1], row.shape[1] - 1)
+        if batch.cache is None:
+            raise UserError(f"--model: {model.config.model_type} keeps no cache that can be served")
+        beginnings.append(batch)
+        alone.append(begun(model).scores(row, row.shape[1]))
+    if not caches.can_be_joined(beginnings[0].cache, model.config):
+        return False
+    last = torch.cat([row[:, -1:] for row in rows]).to(model.device)
+    return agree(joined(beginnings).scores(last, 1), torch.cat(alone))
+
+
+def appends(model: Any) -> bool:
+    """Whether several tokens can be appended at once: two of them come to what the row does."""
+    if model.config.model_type in ONE_BY_ONE:
+        return False
+    row = torch.arange(2, 9, device=model.device)[None]
+    batch, whole = begun(model), begun(model)
+    batch.scores(row[:, :-2], row.shape[1] - 2)
+    return agree(batch.scores(row[:, -2:], 2), whole.scores(row, row.shape[1]))
+
+
+def agree(scores: torch.Tensor, right: torch.Tensor) -> bool:
+    """Whether they differ by no more than rounding explains."""
+    halves = scores.dtype in (torch.float16, torch.bfloat16)
+    allowed = TOLERANCE_OF_HALVES if halves else TOLERANCE
+    difference = (scores - right).float().abs().max()
+    return bool(difference <= allowed * right.float().abs().max())

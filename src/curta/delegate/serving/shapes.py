@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import Any
 
-from curta.delegate.interception.calls import CALCULATE
+from curta.delegate.interception.calls import CALCULATE, Outcome
 from curta.delegate.interception.events import CallResult, CallWritten
-from curta.delegate.serving.stops import Call, Piece, Score
+from curta.delegate.serving.writing import Piece, Score
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ class Shape:
         choice = begun(index, reason, logprobs) | ({"delta": given} if self.chat else given)
         return self.answer([choice], streamed=True)
 
-    def calculation(self, call: Call) -> dict[str, Any]:
+    def calculation(self, call: Outcome) -> dict[str, Any]:
         """A call, in parts."""
         made: dict[str, Any] = {
             "tool": call.tool,

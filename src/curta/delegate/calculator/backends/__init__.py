@@ -11,8 +11,8 @@ from typing import Any, Protocol
 
 from curta.delegate.calculator.budget import Budget
 from curta.delegate.calculator.exact import Rational, Value, check
+from curta.delegate.calculator.operations import Apply, Program
 from curta.delegate.calculator.printing import Near, told
-from curta.delegate.calculator.program import Apply, Program
 from curta.delegate.calculator.reals import decided
 from curta.errors import CalculatorError, TooLargeError
 

@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING
 
 from curta.delegate.calculator.backends import Outcome
 from curta.delegate.calculator.budget import Budget
-from curta.delegate.calculator.operations import TABLE
-from curta.delegate.calculator.program import Apply, Program, Step
+from curta.delegate.calculator.operations import TABLE, Apply, Program, Step
 from curta.delegate.given_up import check_given_up
 from curta.errors import (
     CalculatorError,
