@@ -42,6 +42,14 @@ class Calculator:
             raise result
         return result
 
+    def number(self, expression: str) -> Rational | float | None:
+        """The value, if there is one that is a number."""
+        try:
+            value = self.evaluate(expression).value
+        except CalculatorError:
+            return None
+        return None if isinstance(value, bool) else value
+
     def evaluate_all(self, expressions: Sequence[str]) -> list[Result | CalculatorError]:
         """The result of each, or why there is none; the backend gets all of them at once."""
         if isinstance(expressions, str):

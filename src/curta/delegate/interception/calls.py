@@ -6,9 +6,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
-from typing import Protocol as Interface
 
-from curta.delegate.calculator.calculator import Result
 from curta.delegate.interception.events import CallRejected, CallResult
 from curta.delegate.tools.calculator import CalculatorTool
 from curta.delegate.tools.tool import Answer, Tool
@@ -19,14 +17,6 @@ Outcome = CallResult | CallRejected
 
 CALCULATE = CalculatorTool.name
 """What the calculator is called among tools."""
-
-
-class Evaluates(Interface):
-    """Anything that answers expressions."""
-
-    def evaluate(self, expression: str) -> Result:
-        """The result, or a `CalculatorError`."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

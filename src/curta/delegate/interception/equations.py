@@ -17,7 +17,7 @@ from curta.delegate.interception.events import CallResult, TextDelta
 from curta.delegate.interception.formats import Inline
 from curta.delegate.interception.scanner import Closed, Found, Marker, Scanner
 from curta.delegate.tools.tool import Tool
-from curta.errors import CalculatorError, UserError
+from curta.errors import UserError
 
 EQUALS = Marker("=", "")
 SIGN = re.compile(r"(?<![<>=!:])=(?![=>])")
@@ -125,8 +125,4 @@ def calculation_at_end(line: str) -> str | None:
     if found is None or not LED_IN.search(plain[: found.start()]) or unclear(found["left"]):
         return None
     expression = readable(found["left"])
-    try:
-        value = CALCULATOR.evaluate(expression).value
-    except CalculatorError:
-        return None
-    return None if isinstance(value, bool) else expression
+    return None if CALCULATOR.number(expression) is None else expression

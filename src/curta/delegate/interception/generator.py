@@ -16,7 +16,7 @@ from torch.nn.utils.rnn import pad_sequence
 from curta.delegate.calculator import Budget, Calculator
 from curta.delegate.given_up import GIVEN_UP
 from curta.delegate.interception.caches import read_once
-from curta.delegate.interception.calls import CALCULATE, Evaluates
+from curta.delegate.interception.calls import CALCULATE
 from curta.delegate.interception.constraint import Constraint
 from curta.delegate.interception.equations import Equations
 from curta.delegate.interception.events import CallRejected, CallResult, Event, TextDelta, written
@@ -69,7 +69,8 @@ class CalcGenerator:
     """Generates text, answers the calls in it, and puts the answers where the model reads them.
 
     A prompt is a text, or messages for the tokenizer's chat template. What is in a prompt is
-    never evaluated, nor what is in an answer. `tools` can be called beside the calculator.
+    never evaluated, nor what is in an answer. `tools` can be called beside the calculator, which is
+    anything that evaluates expressions.
     `constrained`: inside of a call, the model chooses among the tokens with which it can still
     become one.
 
@@ -88,7 +89,7 @@ class CalcGenerator:
         model: Any,
         tokenizer: Any,
         *,
-        calculator: Evaluates | None = None,
+        calculator: Any = None,
         protocol: Protocol | None = None,
         tools: Sequence[Tool] = (),
         format: FormatName | None = None,
@@ -271,11 +272,9 @@ class CalcGenerator:
     def encoded(self, prompt: Prompt, format: Format | None = None) -> list[int]:
         """A prompt as tokens; a template writes the special ones itself."""
         if isinstance(prompt, str):
-            tokens: list[int] = self.tokenizer.encode(prompt)
-            return tokens
+            return list(self.tokenizer.encode(prompt))
         text = (format or self.calling.format).prompt(self.tokenizer, prompt)
-        made: list[int] = self.tokenizer.encode(text, add_special_tokens=False)
-        return made
+        return list(self.tokenizer.encode(text, add_special_tokens=False))
 
     def completed(self, options: dict[str, Any]) -> dict[str, Any]:
         """Options of generation with those that are not given.
