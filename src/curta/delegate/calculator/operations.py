@@ -239,7 +239,6 @@ def written(name: str, sign: str, binding: int, exact: Function, machine: str) -
 
 
 def compared(name: str, sign: str, holds: Function) -> Operation:
-    """A comparison."""
     machine = f"set_rational(given, compare_rationals(given, given + 1) {sign} 0)"
     return written(name, sign, COMPARED, comparison(holds), machine)
 

@@ -64,7 +64,6 @@ def write_report(
 
 
 def report(figures: Figures, config: Config) -> str:
-    """All of it."""
     counts = ", ".join(
         f"{sum(one.suite == suite for one in figures.questions):,} {suite}"
         for suite in figures.suites
@@ -91,7 +90,6 @@ def noted(head: Sequence[object], rows: Sequence[Sequence[object]], words: str) 
 
 
 def systems(figures: Figures) -> Html:
-    """Who they are."""
     rows = [
         (
             one.name,
@@ -108,7 +106,6 @@ def systems(figures: Figures) -> Html:
 
 
 def accuracy(figures: Figures) -> Html:
-    """Systems and suites."""
     rows = [
         (one.name, *(percent(figures.accuracy(one.name, suite)) for suite in figures.computing))
         for one in figures.systems
@@ -223,7 +220,6 @@ def writing(figures: Figures) -> Html:
 
 
 def differences(figures: Figures) -> Html:
-    """Pairs."""
     rows = [
         (
             one.suite,

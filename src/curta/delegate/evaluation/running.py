@@ -122,7 +122,6 @@ class Folder:
 
     @property
     def report_file(self) -> Path:
-        """The page."""
         return self.path / "report.html"
 
     def begin(self, config: Config, questions: Sequence[Question]) -> None:
@@ -229,7 +228,6 @@ def same_answers(
 
 
 def generate(system: System, batch: Sequence[Question], write: Writes) -> list[Answer]:
-    """One batch."""
     begun = time.perf_counter()
     outputs = write([question.text for question in batch])
     seconds = (time.perf_counter() - begun) / len(batch)

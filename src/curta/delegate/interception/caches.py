@@ -84,7 +84,6 @@ def gathered(caches: Sequence[Any], rows: list[int] | slice, length: int | None)
 
 
 def gathered_layer(layers: Sequence[Any], rows: list[int] | slice, length: int | None) -> Any:
-    """One layer of it."""
     made = copy.copy(layers[0])
     if isinstance(made, DynamicLayer) and made.keys is not None:
         if length is not None and isinstance(made, DynamicSlidingWindowLayer):

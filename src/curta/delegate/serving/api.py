@@ -332,14 +332,12 @@ class Answer:
         }
 
     async def whole(self) -> dict[str, Any]:
-        """All of it at once."""
         async for _ in self.pieces():
             pass
         choices = [self.shape.choice(*each) for each in sorted(self.said.items())]
         return self.shape.answer(choices, streamed=False, usage=self.usage)
 
     async def events(self, include_usage: bool) -> AsyncIterator[dict[str, Any]]:
-        """As it comes."""
         extra = {"usage": None} if include_usage else {}
         async for number, piece in self.pieces():
             for event in self.shape.deltas(number, piece, self.said.get(number)):

@@ -252,8 +252,6 @@ class Wished(Checked):
 
 
 class ChatWished(Wished):
-    """A chat."""
-
     parameter: ClassVar[str] = "messages"
     messages: Annotated[list[Message], AfterValidator(answering)] = Field(
         min_length=1,

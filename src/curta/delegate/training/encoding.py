@@ -64,7 +64,6 @@ class Encoder:
 
     @cached_property
     def fragments(self) -> Fragments:
-        """Encodes pieces."""
         return Fragments(self.tokenizer)
 
     def __call__(self, example: Example) -> Encoded | None:

@@ -77,7 +77,6 @@ def value_of(program: Program, budget: Budget) -> Value:
 
 
 def backend(name: str, budget: Budget) -> Backend:
-    """The backend of this name."""
     if name == "exact":
         return Exact(budget)
     if name == "machine":
