@@ -68,6 +68,9 @@ class Equations(Inline):
             raise UserError(f"--format equations: {other} is not called by an equals sign; use own")
         return self
 
+    def tool_of(self, marker: Marker) -> Tool:
+        return self.tools[0]
+
     def opening(self, name: str) -> str:
         raise UserError("--format equations: no call can be asked for; use own")
 
