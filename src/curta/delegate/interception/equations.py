@@ -11,9 +11,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from curta.delegate.calculations import CALCULATOR, LEFT, readable, spelt_plainly, unclear
-from curta.delegate.interception.calls import CALCULATE, Outcome
-from curta.delegate.interception.events import CallResult, TextDelta
+from curta.delegate.calculations import LEFT, readable, spelt_plainly, unclear
+from curta.delegate.data.example import CALCULATOR
+from curta.delegate.interception.events import CALCULATE, CallResult, Outcome, TextDelta
 from curta.delegate.interception.formats import Inline
 from curta.delegate.interception.scanner import Closed, Found, Marker, Scanner
 from curta.delegate.tools.tool import Tool

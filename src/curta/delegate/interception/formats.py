@@ -16,8 +16,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from curta.delegate.interception.calls import CALCULATE, Call, Outcome
-from curta.delegate.interception.events import CallResult
+from curta.delegate.interception.events import CALCULATE, Call, CallResult, Outcome
 from curta.delegate.interception.protocol import Protocol
 from curta.delegate.interception.scanner import Marker, Scanner
 from curta.delegate.tools.calculator import CalculatorTool

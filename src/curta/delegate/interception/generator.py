@@ -16,10 +16,9 @@ from torch.nn.utils.rnn import pad_sequence
 from curta.delegate.calculator import Budget, Calculator
 from curta.delegate.given_up import GIVEN_UP
 from curta.delegate.interception.caches import read_once
-from curta.delegate.interception.calls import CALCULATE
 from curta.delegate.interception.constraint import Constraint
 from curta.delegate.interception.equations import Equations
-from curta.delegate.interception.events import CallRejected, CallResult, Event, TextDelta, written
+from curta.delegate.interception.events import CALCULATE, Event, Outcome, TextDelta, written
 from curta.delegate.interception.formats import Inline, Message, Prompted, Silent
 from curta.delegate.interception.loop import Loop
 from curta.delegate.interception.pieces import Fragments
@@ -60,9 +59,9 @@ class Output:
         return written(self.events, protocol)
 
     @property
-    def calls(self) -> tuple[CallResult | CallRejected, ...]:
+    def calls(self) -> tuple[Outcome, ...]:
         """The calls, answered or not."""
-        return tuple(e for e in self.events if isinstance(e, CallResult | CallRejected))
+        return tuple(e for e in self.events if isinstance(e, Outcome))
 
 
 class CalcGenerator:

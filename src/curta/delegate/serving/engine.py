@@ -29,8 +29,14 @@ import torch
 from curta.delegate.given_up import GIVEN_UP
 from curta.delegate.interception import caches
 from curta.delegate.interception.batch import ONE_BY_ONE, Batch, joined
-from curta.delegate.interception.calls import Call, Outcome, answered
-from curta.delegate.interception.events import CallRejected, CallResult, Event
+from curta.delegate.interception.events import (
+    Call,
+    CallRejected,
+    CallResult,
+    Event,
+    Outcome,
+    answered,
+)
 from curta.delegate.interception.generator import CalcGenerator
 from curta.delegate.interception.loop import ends
 from curta.delegate.serving.limits import Limits

@@ -9,8 +9,7 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import Any
 
-from curta.delegate.interception.calls import CALCULATE, Outcome
-from curta.delegate.interception.events import CallResult, CallWritten
+from curta.delegate.interception.events import CALCULATE, CallResult, CallWritten, Outcome
 from curta.delegate.serving.writing import Piece, Score
 
 

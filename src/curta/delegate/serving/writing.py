@@ -18,13 +18,12 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from curta.delegate.interception.calls import Outcome
 from curta.delegate.interception.events import (
     CallRejected,
-    CallResult,
     CallStarted,
     CallWritten,
     Event,
+    Outcome,
     TextDelta,
 )
 from curta.delegate.interception.row import Calling, Row
@@ -108,7 +107,7 @@ class Stops:
         if self.found:
             return None
         self.held += text
-        if isinstance(event, CallResult | CallRejected):
+        if isinstance(event, Outcome):
             self.calls.append((len(self.held), event))
         places = [self.held.find(string) for string in self.strings]
         at = min((place for place in places if place >= 0), default=None)
