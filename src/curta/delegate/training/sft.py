@@ -244,7 +244,7 @@ def total_loss(model: Any, accelerator: Accelerator, rows: Rows) -> torch.Tensor
     """The sum over all tokens that are learned."""
     rows = {name: each.to(accelerator.device) for name, each in rows.items()}
     count = len(rows["labels"])
-    shared = shared_tokens(rows) if can_share(model, accelerator) else 0
+    shared = shared_tokens(rows) if count > 1 and can_share(model, accelerator) else 0
     cache = read_once(model, rows["input_ids"][:1, :shared], count) if shared else None
     targets = rows["labels"][:, shared + 1 :]
     learned = targets != IGNORED
