@@ -96,9 +96,11 @@ class Execution:
 
         payload: what the program finds as its arguments
         """
-        begun: list[Conversation] = []
+        conversations: list[Conversation] = []
         tool, bounds = self.tool, self.tool.bounds
-        host = Host(stdin, self.stdout.extend, self.stderr.extend, self.look, on_start=begun.append)
+        host = Host(
+            stdin, self.stdout.extend, self.stderr.extend, self.look, on_start=conversations.append
+        )
         limits = ConversationLimits(
             bounds.tokens, max_memory=bounds.pages, keep_trace=False, keep_output=False
         )
@@ -106,7 +108,7 @@ class Execution:
         try:
             yield constructed(tool.machine.start(tool.program, host, limits, segments))
         finally:
-            for conversation in begun:
+            for conversation in conversations:
                 self.figures = conversation.figures
                 conversation.talker.close()
 
