@@ -19,8 +19,8 @@ from typing import Any
 
 from curta.delegate.calculator import Budget, Calculator
 from curta.delegate.calculator.backends import NAMES, backend
+from curta.delegate.calculator.operations import Program
 from curta.delegate.calculator.parser import parse
-from curta.delegate.calculator.program import Program
 from report import print_machine, print_table, spread
 
 EXPRESSIONS = ("48/2", "(1+2)*3/7", "12.5*8+3", "sqrt(2)*100", "2^64+1")

@@ -13,14 +13,13 @@ from typing import Any
 import torch
 from transformers import LogitsProcessorList
 
-from curta.delegate.addresses import bound
 from curta.delegate.interception.events import CallRejected, CallResult
 from curta.delegate.interception.generator import CalcGenerator, Output
+from curta.delegate.servers import bound
 from curta.delegate.serving.engine import Engine
 from curta.delegate.serving.limits import Limits
 from curta.delegate.serving.refusals import RefusedError
-from curta.delegate.serving.stops import Piece
-from curta.delegate.serving.writing import Told, Wanted, Writing
+from curta.delegate.serving.writing import Piece, Told, Wanted, Writing
 from tests.support.tiny_language_models import Push, chat_tokenizer, model
 from tests.support.waiting import until
 
@@ -82,7 +81,8 @@ def engine(
     """An engine that is stopped at the end."""
     pushed = LogitsProcessorList([processor or Push()])
     writes = writes or generator(family)
-    made = Engine(writes, Limits(**limits), new_processor=lambda length: pushed)
+    made = Engine(writes, Limits(**limits))
+    made.new_processor = lambda length: pushed
     try:
         yield made
     finally:

@@ -20,12 +20,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
-from curta.delegate.calculator import Calculator
 from curta.delegate.calculator.operations import FUNCTIONS
-from curta.delegate.data.example import RESULT
+from curta.delegate.data.example import CALCULATOR, RESULT
 from curta.errors import CalculatorError
-
-CALCULATOR = Calculator()
 
 CALL = re.compile(rf"<<calc:(?P<left>[^\n]*?)>>(?: = (?P<right>{RESULT}))?")
 
@@ -131,11 +128,11 @@ def checked(left: str, right: str) -> Calculation | None:
         return None
     alone = ALONE.match(right)
     sides = [right] if alone is None else [right, alone[0].lstrip("(")]
-    values = [value for side in dict.fromkeys(sides) if (value := worth(side)) is not None]
+    values = {side: value for side in sides if (value := CALCULATOR.number(side)) is not None}
     if not values or isinstance(result.value, bool):
         return None
     good = right == result.text or any(
-        is_same(Fraction(result.value), value, side) for value, side in values
+        is_same(Fraction(result.value), Fraction(value), side) for side, value in values.items()
     )
     return Calculation(left, right, result.text, good)
 
@@ -148,15 +145,6 @@ def readable(expression: str) -> str:
     while expression.count(")") > expression.count("(") and expression.endswith(")"):
         expression = expression[:-1]
     return expression
-
-
-def worth(side: str) -> tuple[Fraction, str] | None:
-    """The value of a side, and how it is written."""
-    try:
-        value = CALCULATOR.evaluate(side).value
-    except CalculatorError:
-        return None
-    return None if isinstance(value, bool) else (Fraction(value), side)
 
 
 def is_same(exact: Fraction, stated: Fraction, written: str) -> bool:

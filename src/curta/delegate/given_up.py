@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, MutableMapping
 from contextvars import ContextVar
 from threading import Event
-from typing import Any
 
 from curta.errors import ToolError
 
@@ -17,12 +15,6 @@ def is_given_up() -> bool:
     """Whether the call that is executed here should end."""
     event = GIVEN_UP.get()
     return event is not None and event.is_set()
-
-
-async def gone(receive: Callable[[], Awaitable[MutableMapping[str, Any]]]) -> None:
-    """Returns when the client of an HTTP request has gone away."""
-    while (await receive())["type"] != "http.disconnect":
-        pass
 
 
 def nobody_waits() -> ToolError:

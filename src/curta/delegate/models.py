@@ -25,7 +25,6 @@ from urllib.request import getproxies
 
 import torch
 
-from curta.delegate.interception.protocol import Protocol
 from curta.delegate.lean import SHAPES
 from curta.delegate.markers import prepared, read_markers
 from curta.delegate.options import SMOLLM2
@@ -174,13 +173,12 @@ def with_merged_adapter(model: Any, tokenizer: Any, adapter: Path) -> tuple[Any,
     Adapters are computed in float32 whatever the model is: weights of half precision are rounded
     once, as sums. PEFT takes long to import, and is asked only for more than two matrices.
     """
-    protocol = read_markers(adapter).protocol
     if (settings := plain_settings(adapter)) is not None:
         merge(model, adapter, settings["lora_alpha"] / settings["r"])
     else:
-        adapted, tokenizer, protocol = with_trained_adapter(model, tokenizer, adapter)
+        adapted, tokenizer = with_trained_adapter(model, tokenizer, adapter)
         model = adapted.merge_and_unload()
-    model.calculator_protocol = protocol
+    model.calculator_protocol = read_markers(adapter).protocol
     return model, tokenizer
 
 
@@ -231,20 +229,21 @@ def does_not_fit(adapter: Path, error: Exception) -> DataError:
 
 def with_trained_adapter(
     model: Any, tokenizer: Any, adapter: Path, *, trainable: bool = False
-) -> tuple[Any, Any, Protocol]:
-    """The model with a trained adapter, the tokenizer with its tokens, and how it writes calls."""
+) -> tuple[Any, Any]:
+    """The model with a trained adapter, and the tokenizer with its tokens."""
+    import_module(SHAPES)  # PEFT takes for granted what a lean import has left out
+    if torch.distributed.is_available():
+        import_module("torch.distributed.tensor")
     from peft import PeftModel
 
     if not (adapter / "adapter_config.json").is_file():
         raise DataError(f"{adapter} is not an adapter: it has no adapter_config.json")
-    markers = read_markers(adapter)
-    tokenizer = prepared(model, tokenizer, markers)
+    tokenizer = prepared(model, tokenizer, read_markers(adapter))
     try:
         with without_renaming():
-            adapted = PeftModel.from_pretrained(model, adapter, is_trainable=trainable)
+            return PeftModel.from_pretrained(model, adapter, is_trainable=trainable), tokenizer
     except (RuntimeError, ValueError) as error:
         raise does_not_fit(adapter, error) from error
-    return adapted, tokenizer, markers.protocol
 
 
 @contextmanager

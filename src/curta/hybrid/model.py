@@ -190,7 +190,7 @@ class HybridModel(PreTrainedModel, GenerationMixin):  # type: ignore[no-untyped-
 
     def write(self, prompts: Sequence[Prompt], **options: Any) -> list[Transcript]:
         """Answers to several prompts at once."""
-        inputs = self.writer.fitting([self.as_messages(prompt) for prompt in prompts])
+        inputs = self.writer.inputs([self.as_messages(prompt) for prompt in prompts])
         rows = self.rows(inputs, options)
         given = [ids[mask.bool()] for ids, mask in zip(*inputs.values(), strict=True)]
         each = len(rows) // len(prompts)
@@ -203,7 +203,7 @@ class HybridModel(PreTrainedModel, GenerationMixin):  # type: ignore[no-untyped-
               would not call by itself
         """
         messages = self.as_messages(prompt)
-        (ids,) = self.writer.fitting([messages])["input_ids"]
+        (ids,) = self.writer.inputs([messages])["input_ids"]
         row = JointRow(self.writer, ignore, self.called(call) if call else ())
         events = self.writer.stream(messages, row=row, **options)
         return Stream(events, row, lambda: self.transcript(row, ids))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from curta.delegate.interception.calls import CALCULATE, Call, Outcome, answered
+from curta.delegate.interception.events import CALCULATE, Call, Outcome, answered
 from curta.delegate.interception.generator import CalcGenerator, Prompt
 from curta.delegate.interception.row import Row
 from curta.delegate.tools.calculator import CalculatorTool

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from curta.delegate.calculator.exact import Rational
-from curta.delegate.calculator.operations import CONSTANTS, TABLE, Operation
-from curta.delegate.calculator.program import Apply, Program
+from curta.delegate.calculator.operations import CONSTANTS, TABLE, Apply, Operation, Program
 
 OF_WHOLE_NUMBERS = {"factorial", "comb", "perm", "gcd", "lcm"}
 NUMBERS = [operation for operation in TABLE if operation.most and not operation.compares]

@@ -10,8 +10,7 @@ import pytest
 
 from curta.delegate.calculator import Budget, Calculator
 from curta.delegate.calculator.backends import Exact
-from curta.delegate.calculator.operations import OPERATIONS
-from curta.delegate.calculator.program import Apply, Program
+from curta.delegate.calculator.operations import OPERATIONS, Apply, Program
 from curta.errors import (
     CalculatorError,
     ExpressionSyntaxError,

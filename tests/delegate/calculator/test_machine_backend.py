@@ -16,8 +16,7 @@ from hypothesis import strategies as st
 from curta.delegate.calculator import Budget, Calculator, backends, exact
 from curta.delegate.calculator.backends import Exact
 from curta.delegate.calculator.backends.machine import Machine, outcome, source, written
-from curta.delegate.calculator.operations import OPERATIONS
-from curta.delegate.calculator.program import Apply, Program
+from curta.delegate.calculator.operations import OPERATIONS, Apply, Program
 from curta.delegate.calculator.reals import decided, is_ball
 from curta.delegate.given_up import GIVEN_UP
 from curta.engine.toolchain import find_compiler

@@ -12,9 +12,8 @@ from mpmath import mp
 
 from curta.delegate.calculator import Budget, Calculator
 from curta.delegate.calculator.backends import Exact
-from curta.delegate.calculator.operations import OPERATIONS
+from curta.delegate.calculator.operations import OPERATIONS, Apply, Program
 from curta.delegate.calculator.printing import Near, approximate
-from curta.delegate.calculator.program import Apply, Program
 from curta.errors import CalculatorError
 from tests.delegate.calculator.operation_table import EXPRESSIONS, TABLE, precisely
 from tests.delegate.calculator.random_programs import number, programs, wanted

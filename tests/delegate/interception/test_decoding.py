@@ -18,7 +18,7 @@ from transformers import LogitsProcessorList, StoppingCriteriaList, TopKLogitsWa
 from transformers.generation.streamers import BaseStreamer
 
 from curta.delegate.calculator import Budget, Calculator, Result
-from curta.delegate.interception.beginning import read_once
+from curta.delegate.interception.caches import read_once
 from curta.delegate.interception.events import CallRejected, CallResult, Event
 from curta.delegate.interception.generator import CalcGenerator, Output, joined
 from curta.errors import ExpressionSyntaxError, UserError

@@ -18,15 +18,18 @@ from transformers import LogitsProcessorList, PreTrainedTokenizerFast
 
 from curta.delegate.calculator import Calculator
 from curta.delegate.interception.bodies import value_of
-from curta.delegate.interception.calls import CALCULATE, Call, Outcome, answered
 from curta.delegate.interception.constraint import Constraint, grammars
 from curta.delegate.interception.equations import Equations
 from curta.delegate.interception.events import (
+    CALCULATE,
+    Call,
     CallRejected,
     CallResult,
     CallStarted,
     CallWritten,
     Event,
+    Outcome,
+    answered,
     shown,
 )
 from curta.delegate.interception.formats import Inline, Prompted

@@ -16,10 +16,9 @@ import torch
 
 from curta.delegate.interception import caches
 from curta.delegate.interception.batch import Batch, joined
-from curta.delegate.serving import probing
+from curta.delegate.serving import engine as serving
 from curta.delegate.serving.refusals import RefusedError
-from curta.delegate.serving.stops import Piece
-from curta.delegate.serving.writing import Wanted
+from curta.delegate.serving.writing import Piece, Wanted
 from tests.support.served import (
     PROMPTS,
     Collected,
@@ -106,7 +105,7 @@ def test_caches_that_cannot_be_joined_are_served_one_by_one(
 def test_rows_without_a_mask_can_leave_each_other() -> None:
     """`generate` gives none where nothing is padded."""
     tokens, after = torch.arange(2, 8).view(2, 3), torch.tensor([[9]])
-    both, one = (probing.begun(model("grouped queries")) for _ in range(2))
+    both, one = (serving.begun(model("grouped queries")) for _ in range(2))
     both.scores(tokens, 3)
     one.scores(tokens[1:], 3)
     row = generator("grouped queries").row(print)
@@ -127,9 +126,9 @@ def test_a_model_whose_rows_disturb_each_other_is_found_out(
             return scores + (mask.shape[1] - mask.sum(dim=1, keepdim=True))
 
     tried = model("grouped queries")
-    assert probing.joins(tried)
-    monkeypatch.setattr(probing, "begun", lambda model: Disturbed(model, [], appends=True))
-    assert not probing.joins(tried)
+    assert serving.joins(tried)
+    monkeypatch.setattr(serving, "begun", lambda model: Disturbed(model, [], appends=True))
+    assert not serving.joins(tried)
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -138,12 +137,12 @@ def test_a_model_that_forgets_when_tokens_are_appended_is_found_out(family: str)
     row = torch.randint(2, 90, (1, 12), generator=torch.Generator().manual_seed(0))
     scores = []
     for ends in ((10, 11, 12), (10, 12)):
-        begin, batch = 0, probing.begun(model(family))
+        begin, batch = 0, serving.begun(model(family))
         for end in ends:
             found = batch.scores(row[:, begin:end], end - begin)
             begin = end
         scores.append(found)
-    assert torch.allclose(*scores, atol=1e-3) or not probing.appends(model(family))
+    assert torch.allclose(*scores, atol=1e-3) or not serving.appends(model(family))
 
 
 def test_what_no_list_knows_is_found_out_by_trying(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -153,9 +152,9 @@ def test_what_no_list_knows_is_found_out_by_trying(monkeypatch: pytest.MonkeyPat
             return super().scores(tokens, count) + float(begun and count > 1)
 
     tried = model("grouped queries")
-    assert probing.appends(tried)
-    monkeypatch.setattr(probing, "begun", lambda model: Forgetful(model, [], appends=True))
-    assert not probing.appends(tried)
+    assert serving.appends(tried)
+    monkeypatch.setattr(serving, "begun", lambda model: Forgetful(model, [], appends=True))
+    assert not serving.appends(tried)
 
 
 def test_kinds_of_rotation_that_depend_on_the_batch() -> None:
@@ -181,7 +180,7 @@ def test_rows_that_leave_and_join_have_the_cache_they_had(family: str) -> None:
             scores = batch.scores(torch.tensor([[rows[row][-step]] for row in leaving]), 1)
             for place, row in enumerate(leaving):
                 whole = torch.tensor([rows[row][: len(rows[row]) - step + 1]])
-                right = probing.begun(model(family)).scores(whole, whole.shape[1])
+                right = serving.begun(model(family)).scores(whole, whole.shape[1])
                 # some of the families compute their states in float32
                 assert torch.allclose(scores[place], right[0], atol=1e-3), (leaving, step, row)
 

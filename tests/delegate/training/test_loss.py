@@ -13,7 +13,7 @@ import torch
 from accelerate import Accelerator
 
 from curta.delegate.training.encoding import IGNORED, Encoded, batch
-from curta.delegate.training.loss import can_share, shared_tokens, total_loss
+from curta.delegate.training.sft import can_share, shared_tokens, total_loss
 from tests.support.tiny_language_models import FAMILIES, model
 
 SYSTEM = tuple(range(20, 26))

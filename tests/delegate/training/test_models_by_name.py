@@ -215,6 +215,30 @@ def test_weights_with_an_adapter_are_rounded_once(family: str, tmp_path: Path) -
         assert torch.equal(one, wanted[part].to(one.dtype)), part
 
 
+LOADED = """
+import sys
+from pathlib import Path
+from curta.delegate.lean import import_transformers
+
+import_transformers()
+from curta.delegate import models
+
+models.load(sys.argv[1], adapter=Path(sys.argv[2]), device="cpu")
+"""
+
+
+def test_an_adapter_that_peft_reads_is_read_as_commands_import_it(tmp_path: Path) -> None:
+    """Of PyTorch PEFT wants more than they do."""
+    name, adapter = base(tmp_path / "base"), tmp_path / "adapter"
+    markers = as_tokens(chat_tokenizer(), FRESH)[1]
+    plain = models.load(name, device="cpu")[0]
+    make_room(plain, markers)
+    adapted = with_adapter(plain, TrainingConfig(rank=4, alpha=8), markers)
+    adapted.save_pretrained(adapter, save_embedding_layers=False)
+    write_markers(markers, adapter)
+    subprocess.run([sys.executable, "-c", LOADED, name, str(adapter)], check=True)
+
+
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 def test_plain_adapters_are_merged_as_by_peft(dtype: torch.dtype, tmp_path: Path) -> None:
     name = base(tmp_path / "base", dtype=dtype)

@@ -14,7 +14,7 @@ pytest.importorskip("transformers")
 import torch
 
 from curta.delegate.evaluation import systems
-from curta.delegate.interception.beginning import FEWEST
+from curta.delegate.interception.caches import FEWEST
 from curta.errors import DataError, UserError
 from curta.hybrid.unit.arithmetic import Operation
 from curta.hybrid.unit.model import MARGIN, Routes, UnitModel, read_unit

@@ -8,9 +8,9 @@ from typing import NamedTuple
 from curta.delegate.calculator.backends import Backend, Outcome, backend
 from curta.delegate.calculator.budget import Budget
 from curta.delegate.calculator.exact import Rational
+from curta.delegate.calculator.operations import Program
 from curta.delegate.calculator.parser import parse
 from curta.delegate.calculator.printing import Near, printed
-from curta.delegate.calculator.program import Program
 from curta.errors import CalculatorError, UserError
 
 
@@ -41,6 +41,14 @@ class Calculator:
         if isinstance(result, CalculatorError):
             raise result
         return result
+
+    def number(self, expression: str) -> Rational | float | None:
+        """The value, if there is one that is a number."""
+        try:
+            value = self.evaluate(expression).value
+        except CalculatorError:
+            return None
+        return None if isinstance(value, bool) else value
 
     def evaluate_all(self, expressions: Sequence[str]) -> list[Result | CalculatorError]:
         """The result of each, or why there is none; the backend gets all of them at once."""

@@ -90,7 +90,6 @@ def arithmetic(function: Function) -> Function:
 
 
 def comparison(holds: Function) -> Function:
-    """A comparison."""
 
     def applied(budget: Budget, a: Any, b: Any) -> bool:
         if is_ball(a) or is_ball(b):

@@ -1,7 +1,8 @@
 """The operations: a record for each, which says all that is known of it.
 
 The parser reads from here how an operation is written and how many operands it takes; `exact` is
-its meaning, and what any other way of computing has to come to. To add an operation, add a row.
+its meaning, and what any other way of computing has to come to. To add an operation, add a row. An
+expression is a program of operations for a stack.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import math
 import operator
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 from curta.delegate.calculator.budget import Budget
 from curta.delegate.calculator.exact import (
@@ -71,6 +72,26 @@ class Operation:
     def compares(self) -> bool:
         """Whether the result is true or false."""
         return self.binding == COMPARED
+
+
+class Apply(NamedTuple):
+    """Take so many operands from the stack, and put the result there."""
+
+    operation: Operation
+    operands: int
+
+
+Step = Rational | Apply
+"""A number is put on the stack; a constant such as pi is an operation of nothing."""
+
+
+class Program(NamedTuple):
+    """Operands before operations, in the order in which they happen."""
+
+    text: str
+    steps: tuple[Step, ...]
+    compares: bool
+    """Whether the result is true or false rather than a number."""
 
 
 def multiply(budget: Budget, a: Any, b: Any) -> Number:
@@ -218,7 +239,6 @@ def written(name: str, sign: str, binding: int, exact: Function, machine: str) -
 
 
 def compared(name: str, sign: str, holds: Function) -> Operation:
-    """A comparison."""
     machine = f"set_rational(given, compare_rationals(given, given + 1) {sign} 0)"
     return written(name, sign, COMPARED, comparison(holds), machine)
 

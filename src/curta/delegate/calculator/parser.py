@@ -35,9 +35,11 @@ from curta.delegate.calculator.operations import (
     RAISED,
     SHARED,
     SUMMED,
+    Apply,
     Operation,
+    Program,
+    Step,
 )
-from curta.delegate.calculator.program import Apply, Program, Step
 from curta.delegate.calculator.tokens import END, Token, tokens
 from curta.errors import ExpressionSyntaxError, TooLongError, UnknownNameError
 

@@ -95,5 +95,4 @@ def quotient(above: int, below: int, digits: int) -> tuple[Decimal, bool]:
 
 
 def scientific(number: Decimal) -> str:
-    """With an exponent."""
     return f"{number:e}".replace("e+", "e")

@@ -92,7 +92,6 @@ def is_last() -> bool:
 
 
 def library() -> Any:
-    """The library."""
     try:
         import flint
     except ImportError:

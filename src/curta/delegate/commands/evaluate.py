@@ -15,6 +15,7 @@ from curta.terminal import AsJson, Progress, write_json
 
 if TYPE_CHECKING:
     from curta.delegate.evaluation.figures import Figures
+    from curta.delegate.evaluation.running import Listener
 
 
 @dataclass(frozen=True)
@@ -114,23 +115,11 @@ def run(options: Options) -> int:
     )
     check_formats(options.model, found)
     config = Config(
-        found,
-        max_new_tokens=options.max_new_tokens,
-        batch=options.batch,
-        seed=options.sources.seed,
+        found, max_new_tokens=options.max_new_tokens, batch=options.batch, seed=options.sources.seed
     )
-    kept, rate = Folder(folder), Rate()
-    opened = opener(options.max_new_tokens, options.device)
+    kept, opened = Folder(folder), opener(options.max_new_tokens, options.device)
     with Progress() as progress:
-        answers = evaluate(
-            config,
-            asked,
-            kept,
-            opened,
-            on_progress=lambda system, done, total: progress.show(
-                system, done, total, rate.of(system, done)
-            ),
-        )
+        answers = evaluate(config, asked, kept, opened, on_progress=showing(progress))
     figures = write_report(kept, config, asked, answers)
     if options.json:
         write_json(Report(tuple(summaries(figures)), str(kept.report_file)))
@@ -159,16 +148,14 @@ def words(given: str) -> list[str]:
     return [word.strip() for word in given.split(",") if word.strip()]
 
 
-class Rate:
-    """Questions a second, since a system began or went on."""
+def showing(progress: Progress) -> Listener:
+    """What shows how far a system is, and questions a second since it began or went on."""
+    begun: dict[str, tuple[int, float]] = {}
 
-    def __init__(self) -> None:
-        self.begun: dict[str, tuple[int, float]] = {}
+    def show(system: str, done: int, total: int) -> None:
+        first, since = begun.setdefault(system, (done, time.monotonic()))
+        passed = time.monotonic() - since
+        rate = f"{(done - first) / passed:.2f} questions/s" if done > first and passed else ""
+        progress.show(system, done, total, rate)
 
-    def of(self, system: str, done: int) -> str:
-        """In words; nothing at the first one."""
-        now = time.monotonic()
-        first, begun = self.begun.setdefault(system, (done, now))
-        if first == done or now == begun:
-            return ""
-        return f"{(done - first) / (now - begun):.2f} questions/s"
+    return show

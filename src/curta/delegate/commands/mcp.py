@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from threading import Thread
 from typing import TYPE_CHECKING
 
-from curta.delegate.addresses import address_of, bound
 from curta.delegate.tools.tool import Bounds, Tool
 from curta.errors import UserError
 from curta.options import option
@@ -42,6 +41,7 @@ def run(options: Options) -> int:
     """Make the tools, and answer."""
     import anyio
 
+    from curta.delegate.servers import address_of, bound
     from curta.delegate.tools.mcp_server import PATH, serve_http, serve_stdio, server_of
     from curta.delegate.tools.strangers import Strangers
 

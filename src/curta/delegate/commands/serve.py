@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-import socket
 import sys
 from dataclasses import dataclass, field
 
-from curta.delegate.addresses import address_of, bound
 from curta.delegate.options import Answering
 from curta.delegate.serving.limits import Limits
 from curta.options import option
@@ -33,6 +31,7 @@ class Options(Answering):
 
 def run(options: Options) -> int:
     """Listen, load, say where, and answer."""
+    from curta.delegate.servers import address_of, bound
     from curta.delegate.serving.api import Server
     from curta.delegate.serving.engine import Engine
 
@@ -41,7 +40,7 @@ def run(options: Options) -> int:
         with spinning(f"loading {options.model}"):
             server = Server(Engine(options.generator(), options.limits), name)
         listener.listen()
-        greet(listener, server.engine.places, name)
+        greet(address_of(listener), server.engine.places, name)
         try:
             server.run(sockets=[listener])
         except KeyboardInterrupt:
@@ -49,9 +48,8 @@ def run(options: Options) -> int:
     return 0
 
 
-def greet(listener: socket.socket, places: int, name: str) -> None:
+def greet(address: str, places: int, name: str) -> None:
     """Where it listens, and a line to try."""
-    address = address_of(listener)
     print(f"listening on {address}/v1 ({places} at once; Ctrl-C ends it)")
     body = {"model": name, "messages": [{"role": "user", "content": "What is 87 times 24?"}]}
     quoted = json.dumps(body).replace("'", "'\\''")

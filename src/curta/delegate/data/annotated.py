@@ -192,10 +192,9 @@ def checked(expression: str, result: str) -> Call:
 
 def number(text: str) -> Fraction:
     """What a text is worth, however it is written."""
-    try:
-        return Fraction(CALCULATOR.evaluate(plain(text)).value)
-    except CalculatorError:
-        raise DroppedError("a result that is no number") from None
+    if (value := CALCULATOR.number(plain(text))) is None:
+        raise DroppedError("a result that is no number")
+    return Fraction(value)
 
 
 def plain(text: str) -> str:

@@ -6,7 +6,6 @@ import re
 from fractions import Fraction
 
 from curta.delegate.data.example import CALCULATOR, CALL
-from curta.errors import CalculatorError
 
 NUMBER = r"-?[$€£]?-?(?:[0-9][0-9,]*(?:\.[0-9]+)?|\.[0-9]+)(?:e-?[0-9]+)?"
 STATED = re.compile(
@@ -81,12 +80,8 @@ def decimals(number: str) -> int:
 def value(text: str) -> Fraction | None:
     """The number that a text is, if it is one."""
     plain = re.sub(r"[$€£,\s]", "", text).rstrip(".%")
-    if not re.fullmatch(NUMBER, plain):
-        return None
-    try:
-        return Fraction(CALCULATOR.evaluate(plain).value)
-    except CalculatorError:
-        return None
+    number = CALCULATOR.number(plain) if re.fullmatch(NUMBER, plain) else None
+    return None if number is None else Fraction(number)
 
 
 def words(text: str) -> str:

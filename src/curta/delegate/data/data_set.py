@@ -98,7 +98,6 @@ class Dataset:
 
     @property
     def parts(self) -> dict[str, list[Example]]:
-        """By name."""
         return {"train": self.train, "valid": self.valid, "test": self.test}
 
 

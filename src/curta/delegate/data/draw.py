@@ -67,7 +67,6 @@ class Draw:
         return CALCULATOR.evaluate(f"{drawn}/{scale}").text
 
     def choose(self, *choices: Choice) -> Choice:
-        """One of them."""
         return self.random.choice(choices)
 
     def some(self, among: Sequence[Choice], count: int) -> list[Choice]:

@@ -5,18 +5,23 @@ from __future__ import annotations
 import html
 import json
 import re
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from curta.delegate.data.answers import FEWEST_DECIMALS, PRINTED_DECIMALS
 from curta.delegate.data.example import FAILURE, RESULT
-from curta.delegate.evaluation import plots
 from curta.delegate.evaluation.figures import Figures, Share
 from curta.delegate.evaluation.running import Answers, Config, Folder
 from curta.delegate.evaluation.suites import NEGATIVES, Question
 from curta.delegate.evaluation.systems import System
-from curta.delegate.evaluation.taxonomy import WRONG, Verdict
+from curta.delegate.evaluation.taxonomy import WRONG, Kind, Verdict
 from curta.pages.html import Html, details, figure, heading, note, page, section, table, text
+from curta.pages.pictures import COLOURS, drawn
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 EXAMPLES = 3
 """Of each kind, for each system."""
@@ -24,6 +29,19 @@ EXAMPLES = 3
 CALL = re.compile(rf"&lt;&lt;calc:(?:[^\n]*?&gt;&gt;(?: = (?:{FAILURE}|{RESULT}))?|[^\n]*)")
 MISSING = "–"
 
+KIND_COLOURS: dict[Kind, str] = {
+    "right": "#2a9d6f",
+    "wrong reasoning": "#d9a72b",
+    "wrong computation": "#c2452d",
+    "wrong format": "#7a6ad8",
+    "stopped early": "#8a8f98",
+    "unneeded call": "#b84fa0",
+}
+
+LINE: Any = {"marker": "o", "markersize": 4, "linewidth": 1.4, "elinewidth": 1, "capsize": 2}
+
+Groups = Mapping[str, Mapping[Any, Share]]
+"""Shares by group, for each system."""
 
 ALWAYS = {
     "format": "format",
@@ -46,7 +64,6 @@ def write_report(
 
 
 def report(figures: Figures, config: Config) -> str:
-    """All of it."""
     counts = ", ".join(
         f"{sum(one.suite == suite for one in figures.questions):,} {suite}"
         for suite in figures.suites
@@ -73,7 +90,6 @@ def noted(head: Sequence[object], rows: Sequence[Sequence[object]], words: str) 
 
 
 def systems(figures: Figures) -> Html:
-    """Who they are."""
     rows = [
         (
             one.name,
@@ -90,7 +106,6 @@ def systems(figures: Figures) -> Html:
 
 
 def accuracy(figures: Figures) -> Html:
-    """Systems and suites."""
     rows = [
         (one.name, *(percent(figures.accuracy(one.name, suite)) for suite in figures.computing))
         for one in figures.systems
@@ -113,16 +128,14 @@ def digits(figures: Figures) -> Html:
     groups = grouped(figures, lambda question: question.digits)
     caption = "Right answers by length of numbers, with 95% intervals."
     differing = [
-        suite
-        for suite in groups
-        if plots.has_lengths(groups[suite]) and figures.kinds_differ(suite)
+        suite for suite in groups if has_lengths(groups[suite]) and figures.kinds_differ(suite)
     ]
     if differing:
         caption += (
             f" In {' and '.join(differing)}, some lengths lack kinds of questions that others "
             "have: what differs there is not the length alone."
         )
-    picture = figure(plots.by_digits(groups), caption)
+    picture = figure(by_digits(groups), caption)
     return Html(picture + group_tables(groups, "digits", "digits, in numbers"))
 
 
@@ -132,7 +145,7 @@ def categories(figures: Figures) -> Html:
     return group_tables(groups, "kind", "kind of question")
 
 
-def grouped(figures: Figures, group: Callable[[Question], Any]) -> dict[str, plots.Groups]:
+def grouped(figures: Figures, group: Callable[[Question], Any]) -> dict[str, Groups]:
     """Shares of each suite, system and group."""
     return {
         suite: {one.name: figures.by(one.name, suite, group) for one in figures.systems}
@@ -140,7 +153,7 @@ def grouped(figures: Figures, group: Callable[[Question], Any]) -> dict[str, plo
     }
 
 
-def group_tables(suites: dict[str, plots.Groups], name: str, what: str) -> Html:
+def group_tables(suites: dict[str, Groups], name: str, what: str) -> Html:
     """Groups below each other, systems side by side; to be opened for each suite."""
     tables = []
     for suite, systems in suites.items():
@@ -165,7 +178,7 @@ def kinds(figures: Figures) -> Html:
     numbers = [(name, *(counts[kind] for kind in shown)) for name, counts in rows]
     caption = "Every answer is of exactly one kind; the first rule that holds decides."
     return Html(
-        figure(plots.kinds(rows), caption)
+        figure(bars(rows), caption)
         + details("in numbers", table(("answers", *shown), numbers))
         + note(
             "Stopped early: not ended when all tokens were used. Wrong format: a call without a "
@@ -207,7 +220,6 @@ def writing(figures: Figures) -> Html:
 
 
 def differences(figures: Figures) -> Html:
-    """Pairs."""
     rows = [
         (
             one.suite,
@@ -312,3 +324,57 @@ def counted(figures: Figures, system: System) -> dict[str, Share]:
         if name in ALWAYS and (name == "format" or system.backend is not None):
             shares[ALWAYS[name]] = share
     return {what: share for what, share in shares.items() if share.count}
+
+
+# -- pictures ---------------------------------------------
+
+
+def by_digits(suites: Mapping[str, Groups]) -> str:
+    """A panel for each suite: accuracy by the digits of the longest number, a line per system."""
+    shown = {suite: groups for suite, groups in suites.items() if has_lengths(groups)}
+
+    def draw(panels: Sequence[Axes]) -> None:
+        for axes, (suite, groups) in zip(panels, shown.items(), strict=True):
+            for number, (system, shares) in enumerate(groups.items()):
+                offset = 0.12 * (number - (len(groups) - 1) / 2)
+                values = np.array([one.value for one in shares.values()])
+                low, high = np.array([one.interval for one in shares.values()]).T
+                reach = np.maximum(0, [values - low, high - values])
+                colour = COLOURS[number % len(COLOURS)]
+                places = np.array(list(shares)) + offset
+                axes.errorbar(places, values, reach, label=system, color=colour, **LINE)
+            axes.set_title(suite, fontsize=9)
+            axes.set_ylim(-0.03, 1.03)
+            axes.set_xlabel("digits of the longest number in the question")
+            axes.set_xticks(sorted(set().union(*groups.values())))
+        panels[0].set_ylabel("right answers")
+        handles, labels = panels[0].get_legend_handles_labels()
+        panels[0].figure.legend(handles, labels, loc="outside upper center", ncols=4, fontsize=8)
+
+    return drawn(draw, len(shown), (max(5.0, 3.7 * len(shown)), 3.4)) if shown else ""
+
+
+def has_lengths(groups: Groups) -> bool:
+    """Whether there is more than one, so that there is something to see."""
+    return any(len(shares) > 1 for shares in groups.values())
+
+
+def bars(rows: Sequence[tuple[str, Mapping[Kind, int]]]) -> str:
+    """A bar for each row, all answers in it by what they are."""
+
+    def draw(panels: Sequence[Axes]) -> None:
+        (axes,) = panels
+        places = range(len(rows))
+        left = np.zeros(len(rows))
+        for kind, colour in KIND_COLOURS.items():
+            widths = np.array([counts.get(kind, 0) / sum(counts.values()) for _, counts in rows])
+            if widths.any():
+                axes.barh(places, widths, left=left, color=colour, height=0.72, label=kind)
+            left = left + widths
+        axes.set_yticks(places, [name for name, _ in rows])
+        axes.invert_yaxis()
+        axes.set_xlim(0, 1)
+        axes.set_xlabel("share of answers")
+        axes.figure.legend(loc="outside upper center", ncols=6, fontsize=8)
+
+    return drawn(draw, 1, (8.4, 1.1 + 0.28 * len(rows))) if rows else ""

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 from curta.delegate.data.example import PROTOCOL
 from curta.delegate.evaluation.suites import Question
 from curta.delegate.evaluation.systems import Open, System, Writes
-from curta.delegate.interception.events import CallRejected, CallResult, calculation
+from curta.delegate.interception.events import CallResult, Outcome, calculation
 from curta.errors import DataError
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ def answer_of(output: Output, system: System, question: Question, *, seconds: fl
     )
 
 
-def call_of(call: CallResult | CallRejected) -> Call:
+def call_of(call: Outcome) -> Call:
     """A call as it is kept."""
     expression = calculation(call)
     if isinstance(call, CallResult):
@@ -122,7 +122,6 @@ class Folder:
 
     @property
     def report_file(self) -> Path:
-        """The page."""
         return self.path / "report.html"
 
     def begin(self, config: Config, questions: Sequence[Question]) -> None:
@@ -229,7 +228,6 @@ def same_answers(
 
 
 def generate(system: System, batch: Sequence[Question], write: Writes) -> list[Answer]:
-    """One batch."""
     begun = time.perf_counter()
     outputs = write([question.text for question in batch])
     seconds = (time.perf_counter() - begun) / len(batch)

@@ -49,7 +49,6 @@ class Verdict:
 
     @property
     def is_right(self) -> bool:
-        """Whether it is."""
         return self.kind == "right"
 
 

@@ -43,13 +43,14 @@ class Chooses(Interface):
 class Batch:
     """Rows, and what a model remembers of them.
 
+    rows:    of the kind that whoever chooses for them has made
     given:   what transformers gives the model with each pass, up to the last one
     outputs: of the last pass, with the cache in it; None before the first
     appends: whether a row that is alone may be fed several tokens at once
     """
 
     model: Any
-    rows: Sequence[Row]
+    rows: Sequence[Any]
     given: dict[str, Any] = field(default_factory=dict)
     outputs: Any = None
     _: KW_ONLY

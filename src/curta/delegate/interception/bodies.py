@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from curta.delegate.interception.calls import Call
+from curta.delegate.interception.events import Call
 from curta.delegate.tools.schemas import arguments_schema
 from curta.delegate.tools.tool import Tool
 from curta.errors import ToolError

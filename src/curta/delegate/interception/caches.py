@@ -9,6 +9,11 @@ what it takes to put rows together that are of different lengths:
 
 Zeros are never looked at: the attention mask leaves them out. Layers of other kinds, and positions
 that depend on the longest row of a batch, cannot be joined exactly.
+
+What all prompts of a batch begin with is read once: a system text with examples, for instance. As
+rows are padded, the same token stands in another column of each. A row's cache is that of the
+beginning, behind as much padding as the row has; what of it comes to stand behind the beginning of
+the longest row is read again, with the rest.
 """
 
 from __future__ import annotations
@@ -28,6 +33,8 @@ from transformers.cache_utils import (
     LinearAttentionLayer,
 )
 
+from curta.delegate.interception.pieces import common
+
 JOINED = frozenset(
     {
         DummyLayer,
@@ -37,6 +44,9 @@ JOINED = frozenset(
         LinearAttentionLayer,
     }
 )
+
+FEWEST = 64
+"""Tokens that are worth a pass of their own."""
 
 
 def can_be_joined(cache: Any, config: Any) -> bool:
@@ -74,7 +84,6 @@ def gathered(caches: Sequence[Any], rows: list[int] | slice, length: int | None)
 
 
 def gathered_layer(layers: Sequence[Any], rows: list[int] | slice, length: int | None) -> Any:
-    """One layer of it."""
     made = copy.copy(layers[0])
     if isinstance(made, DynamicLayer) and made.keys is not None:
         if length is not None and isinstance(made, DynamicSlidingWindowLayer):
@@ -96,3 +105,38 @@ def gathered_layer(layers: Sequence[Any], rows: list[int] | slice, length: int |
 def fitted(states: torch.Tensor, length: int | None) -> torch.Tensor:
     """So long, by zeros on the left or by what is cut off there."""
     return states if length is None else pad(states, (0, 0, length - states.shape[-2], 0))
+
+
+@torch.no_grad()
+def read_once(model: Any, tokens: torch.Tensor, mask: torch.Tensor) -> Any:
+    """The cache of the first columns of a batch; nothing where there is little to share, or where
+    the model keeps anything but keys and values of all tokens.
+    """
+    padding = [int(one) for one in (mask == 0).sum(dim=-1)]
+    rows = [row[begin:].tolist() for row, begin in zip(tokens, padding, strict=True)]
+    count = alike(rows)
+    cache: Any = DynamicCache(config=model.config.get_text_config(decoder=True))
+    if len(rows) < 2 or count < FEWEST or not can_be_shared(cache, model.config):
+        return None
+    model(tokens.new_tensor([rows[0][:count]]), cache=cache, use_cache=True)
+    for layer in cache.layers:
+        layer.keys = moved(layer.keys, padding)
+        layer.values = moved(layer.values, padding)
+    return cache
+
+
+def alike(rows: Sequence[Sequence[int]]) -> int:
+    """How many tokens all rows begin with; at least one of each is left."""
+    return min(common(*rows), min(map(len, rows)) - 1)
+
+
+def can_be_shared(cache: Any, config: Any) -> bool:
+    """Whether each layer keeps keys and values that depend on what is before them alone."""
+    plain = bool(cache.layers) and all(type(layer) is DynamicLayer for layer in cache.layers)
+    return plain and can_be_joined(cache, config)
+
+
+def moved(states: torch.Tensor, padding: Sequence[int]) -> torch.Tensor:
+    """A row of states behind each padding, cut off where the first one ends."""
+    shifts = [min(each, states.shape[-2]) for each in padding]
+    return torch.cat([pad(states, (0, 0, shift, -shift)) for shift in shifts])

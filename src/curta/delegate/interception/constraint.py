@@ -183,7 +183,12 @@ class Grammars:
     """Which tokens may follow in texts with a grammar."""
 
     def __init__(self, tokenizer: Any) -> None:
-        self.tokens = guided(tokenizer)
+        from llguidance.hf import from_tokenizer
+
+        try:
+            self.tokens = from_tokenizer(tokenizer)
+        except (ValueError, AttributeError):  # it does not know this one
+            self.tokens = Spelt(tokenizer).guide
         self.matcher = lru_cache(maxsize=16)(self.new_matcher)
 
     def new_matcher(self, grammar: str) -> Any:
@@ -231,16 +236,6 @@ class Grammars:
 def grammars(tokenizer: Any) -> Grammars:
     """Made once for a tokenizer: it takes a second or so."""
     return Grammars(tokenizer)
-
-
-def guided(tokenizer: Any) -> Any:
-    """A tokenizer as llguidance has it; by the texts of its tokens where it does not know it."""
-    from llguidance.hf import from_tokenizer
-
-    try:
-        return from_tokenizer(tokenizer)
-    except (ValueError, AttributeError):
-        return Spelt(tokenizer).guide
 
 
 class Spelt:

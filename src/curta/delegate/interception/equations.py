@@ -11,19 +11,13 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from curta.delegate.calculations import (
-    CALCULATOR,
-    LEFT,
-    readable,
-    spelt_plainly,
-    unclear,
-)
-from curta.delegate.interception.calls import CALCULATE, Outcome
-from curta.delegate.interception.events import CallResult, TextDelta
+from curta.delegate.calculations import LEFT, readable, spelt_plainly, unclear
+from curta.delegate.data.example import CALCULATOR
+from curta.delegate.interception.events import CALCULATE, CallResult, Outcome, TextDelta
 from curta.delegate.interception.formats import Inline
 from curta.delegate.interception.scanner import Closed, Found, Marker, Scanner
 from curta.delegate.tools.tool import Tool
-from curta.errors import CalculatorError, UserError
+from curta.errors import UserError
 
 EQUALS = Marker("=", "")
 SIGN = re.compile(r"(?<![<>=!:])=(?![=>])")
@@ -73,6 +67,9 @@ class Equations(Inline):
         if other := next((tool.name for tool in tools if tool.name != CALCULATE), None):
             raise UserError(f"--format equations: {other} is not called by an equals sign; use own")
         return self
+
+    def tool_of(self, marker: Marker) -> Tool:
+        return self.tools[0]
 
     def opening(self, name: str) -> str:
         raise UserError("--format equations: no call can be asked for; use own")
@@ -131,8 +128,4 @@ def calculation_at_end(line: str) -> str | None:
     if found is None or not LED_IN.search(plain[: found.start()]) or unclear(found["left"]):
         return None
     expression = readable(found["left"])
-    try:
-        value = CALCULATOR.evaluate(expression).value
-    except CalculatorError:
-        return None
-    return None if isinstance(value, bool) else expression
+    return None if CALCULATOR.number(expression) is None else expression

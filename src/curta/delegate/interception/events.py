@@ -1,16 +1,23 @@
-"""What happens while a model writes. The texts of all events, put together, are what it wrote."""
+"""What happens while a model writes, and what its calls come to. The texts of all events, put
+together, are what it wrote.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import time
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any
 
 from curta.delegate.interception.protocol import Protocol
 from curta.delegate.tools.calculator import CalculatorTool
-from curta.errors import CurtaError
+from curta.delegate.tools.tool import Answer, Tool
+from curta.errors import CurtaError, ToolError
+
+CALCULATE = CalculatorTool.name
+"""What the calculator is called among tools."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +61,7 @@ class CallResult:
     answer: str
     exact: bool
     microseconds: float
-    tool: str = CalculatorTool.name
+    tool: str = CALCULATE
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +75,7 @@ class CallRejected:
     expression: str
     error: CurtaError | None = None
     microseconds: float = 0.0
-    tool: str = CalculatorTool.name
+    tool: str = CALCULATE
 
     @property
     def brief(self) -> str:
@@ -77,6 +84,53 @@ class CallRejected:
 
 
 Event = TextDelta | CallStarted | CallWritten | CallResult | CallRejected
+Outcome = CallResult | CallRejected
+"""What a call comes to; the text is for whoever writes it to say."""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """What a model wrote.
+
+    written:   the expression, or the arguments, as they stand in the text
+    arguments: None if they cannot be read
+    error:     why there is no such call
+    """
+
+    name: str
+    written: str
+    arguments: Mapping[str, Any] | None = None
+    error: ToolError | None = None
+
+
+def answered(call: Call, tools: Mapping[str, Tool]) -> Outcome:
+    """Execute a call."""
+    begun = time.perf_counter()
+    found: Answer | CurtaError
+    try:
+        found = answer_of(call, tools)
+    except CurtaError as error:
+        found = error
+    taken = (time.perf_counter() - begun) * 1e6
+    if isinstance(found, CurtaError):
+        return CallRejected("", call.written, found, taken, call.name)
+    return CallResult("", call.written, found.value, found.text, found.exact, taken, tool=call.name)
+
+
+def answer_of(call: Call, tools: Mapping[str, Tool]) -> Answer:
+    """An answer with a result, or an error."""
+    if call.error is not None:
+        raise call.error
+    tool = tools.get(call.name)
+    if tool is None:
+        names = ", ".join(tools) or "none"
+        raise ToolError(f"there is no tool {call.name!r}; there are: {names}", "no such tool")
+    if isinstance(tool, CalculatorTool):
+        return tool.evaluate(call.arguments)  # its errors are of more kinds than a tool's
+    answer = tool.call(call.arguments or {})
+    if answer.error is not None:
+        raise ToolError(answer.error, answer.text)
+    return answer
 
 
 def written(events: Sequence[Event], protocol: Protocol) -> str:
@@ -102,7 +156,7 @@ def written(events: Sequence[Event], protocol: Protocol) -> str:
     return said
 
 
-def ended(event: CallResult | CallRejected, protocol: Protocol) -> str | None:
+def ended(event: Outcome, protocol: Protocol) -> str | None:
     """The rest of a call, and its answer; nothing of one that was not evaluated."""
     if isinstance(event, CallResult):
         behind = protocol.answered(event.answer)
@@ -113,7 +167,7 @@ def ended(event: CallResult | CallRejected, protocol: Protocol) -> str | None:
     return f" {calculation(event)}{protocol.close}{behind}"
 
 
-def calculation(event: CallResult | CallRejected) -> str:
+def calculation(event: Outcome) -> str:
     """The expression of a call, which may be an argument in JSON."""
     try:
         given = json.loads(event.expression)

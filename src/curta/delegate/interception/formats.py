@@ -16,10 +16,10 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from curta.delegate.interception.calls import CALCULATE, Call, Outcome
-from curta.delegate.interception.events import CallResult
+from curta.delegate.interception.events import CALCULATE, Call, CallResult, Outcome
 from curta.delegate.interception.protocol import Protocol
 from curta.delegate.interception.scanner import Marker, Scanner
+from curta.delegate.tools.calculator import CalculatorTool
 from curta.delegate.tools.tool import Tool
 from curta.errors import ToolError, UserError
 
@@ -38,14 +38,13 @@ class Inline:
     """
 
     protocol: Protocol = field(default_factory=Protocol)
-    tools: tuple[Tool, ...] = ()
+    tools: tuple[Tool, ...] = (CalculatorTool(),)
     name: str = "inline calls"
     at_once: bool = True
 
     @property
     def markers(self) -> tuple[Marker, ...]:
-        names = (CALCULATE, *(tool.name for tool in self.tools if tool.name != CALCULATE))
-        return tuple(Marker(self.opening(name), self.protocol.close) for name in names)
+        return tuple(Marker(self.opening(each.name), self.protocol.close) for each in self.tools)
 
     @property
     def longest(self) -> int:
@@ -74,14 +73,14 @@ class Inline:
         """The conversation as it is, with calls and answers in its text."""
         return templated(tokenizer, spelt_out(messages, self), **going_on(messages))
 
-    def tool_of(self, marker: Marker) -> Tool | None:
-        """Whose calls are opened so; None is the calculator."""
-        return next((t for t in self.tools if marker.open == self.opening(t.name)), None)
+    def tool_of(self, marker: Marker) -> Tool:
+        """Whose calls are opened so."""
+        return next(each for each in self.tools if marker.open == self.opening(each.name))
 
     def read(self, marker: Marker, body: str) -> list[Call]:
         """The calls between the markers; none if it is text after all."""
         tool, written = self.tool_of(marker), body.strip(" ")
-        if tool is None or tool.name == CALCULATE:
+        if tool.name == CALCULATE:
             return [Call(CALCULATE, written, {"expression": written})]
         try:
             return [Call(tool.name, written, arguments_of(tool, written))]
@@ -93,7 +92,7 @@ class Inline:
         anything may come, and `""` for an expression.
         """
         tool = self.tool_of(marker)
-        if tool is None or tool.name == CALCULATE:
+        if tool.name == CALCULATE:
             return "", written
         kinds: Mapping[str, Any] = tool.parameters.get("properties", {})
         needed, line = tool.parameters.get("required", list(kinds)), ""
@@ -119,11 +118,8 @@ class Inline:
 class Silent(Inline):
     """Nothing is a call."""
 
+    tools: tuple[Tool, ...] = ()
     name: str = "no calls"
-
-    @property
-    def markers(self) -> tuple[Marker, ...]:
-        return ()
 
     def prompt(self, tokenizer: Any, messages: Sequence[Message]) -> str:
         return templated(tokenizer, spelt_out(messages, self))
@@ -235,9 +231,8 @@ def going_on(messages: Sequence[Message]) -> dict[str, bool]:
 
 def templated(tokenizer: Any, messages: Sequence[Message], **given: Any) -> str:
     """A conversation as the tokenizer's template has it, up to where the model goes on."""
-    given = {"add_generation_prompt": True} | given
-    text: str = tokenizer.apply_chat_template(list(messages), tokenize=False, **given)
-    return text
+    given = {"tokenize": False, "add_generation_prompt": True} | given
+    return str(tokenizer.apply_chat_template(list(messages), **given))
 
 
 def templated_with_system(

@@ -15,17 +15,10 @@ from torch.nn.utils.rnn import pad_sequence
 
 from curta.delegate.calculator import Budget, Calculator
 from curta.delegate.given_up import GIVEN_UP
-from curta.delegate.interception.beginning import read_once
-from curta.delegate.interception.calls import CALCULATE, Evaluates
+from curta.delegate.interception.caches import read_once
 from curta.delegate.interception.constraint import Constraint
 from curta.delegate.interception.equations import Equations
-from curta.delegate.interception.events import (
-    CallRejected,
-    CallResult,
-    Event,
-    TextDelta,
-    written,
-)
+from curta.delegate.interception.events import CALCULATE, Event, Outcome, TextDelta, written
 from curta.delegate.interception.formats import Inline, Message, Prompted, Silent
 from curta.delegate.interception.loop import Loop
 from curta.delegate.interception.pieces import Fragments
@@ -66,16 +59,17 @@ class Output:
         return written(self.events, protocol)
 
     @property
-    def calls(self) -> tuple[CallResult | CallRejected, ...]:
+    def calls(self) -> tuple[Outcome, ...]:
         """The calls, answered or not."""
-        return tuple(e for e in self.events if isinstance(e, CallResult | CallRejected))
+        return tuple(e for e in self.events if isinstance(e, Outcome))
 
 
 class CalcGenerator:
     """Generates text, answers the calls in it, and puts the answers where the model reads them.
 
     A prompt is a text, or messages for the tokenizer's chat template. What is in a prompt is
-    never evaluated, nor what is in an answer. `tools` can be called beside the calculator.
+    never evaluated, nor what is in an answer. `tools` can be called beside the calculator, which is
+    anything that evaluates expressions.
     `constrained`: inside of a call, the model chooses among the tokens with which it can still
     become one.
 
@@ -94,7 +88,7 @@ class CalcGenerator:
         model: Any,
         tokenizer: Any,
         *,
-        calculator: Evaluates | None = None,
+        calculator: Any = None,
         protocol: Protocol | None = None,
         tools: Sequence[Tool] = (),
         format: FormatName | None = None,
@@ -189,7 +183,7 @@ class CalcGenerator:
         asked = [prompt for prompt in prompts for _ in range(each_has)]
         events: list[list[Event]] = [[] for _ in asked]
         rows = [self.row(e.append, prompt) for e, prompt in zip(events, asked, strict=True)]
-        self.write(self.fitting(prompts), rows, options)
+        self.write(self.inputs(prompts), rows, options)
         return [
             Output(tuple(joined(each)), row.tokens, row.ended)
             for each, row in zip(events, rows, strict=True)
@@ -217,7 +211,7 @@ class CalcGenerator:
             try:
                 writing = row or self.row(found.put, prompt)
                 writing.tell = found.put
-                self.write(self.fitting([prompt]), [writing], given)
+                self.write(self.inputs([prompt]), [writing], given)
                 found.put(None)
             except BaseException as error:  # raised again where somebody listens
                 found.put(error)
@@ -253,18 +247,8 @@ class CalcGenerator:
             return f"{question}\n"
         return [{"role": "user", "content": question}]
 
-    def fitting(self, prompts: Sequence[Prompt]) -> dict[str, torch.Tensor]:
-        """The inputs, if the model can go on from there."""
-        made = self.inputs(prompts)
-        count = made["input_ids"].shape[1]
-        if self.context is not None and count >= self.context:
-            raise UserError(
-                f"a prompt of {count:,} tokens: the model takes {self.context:,} in all"
-            )
-        return made
-
     def inputs(self, prompts: Sequence[Prompt]) -> dict[str, torch.Tensor]:
-        """Tokens on the model's device, padded on the left."""
+        """Tokens on the model's device, padded on the left, if the model can go on from there."""
         if isinstance(prompts, str):
             raise UserError("one prompt where a list of prompts is wanted: put it in brackets")
         if self.tokenizer.pad_token_id is None:
@@ -273,6 +257,11 @@ class CalcGenerator:
         rows = [torch.tensor(self.encoded(each), device=device) for each in prompts]
         if not all(map(len, rows)):
             raise UserError("an empty prompt: there is no token to begin with")
+        longest = max(map(len, rows), default=0)
+        if self.context is not None and longest >= self.context:
+            raise UserError(
+                f"a prompt of {longest:,} tokens: the model takes {self.context:,} in all"
+            )
         padded = partial(pad_sequence, batch_first=True, padding_side="left")
         return {
             "input_ids": padded(rows, padding_value=self.tokenizer.pad_token_id or 0),
@@ -282,11 +271,9 @@ class CalcGenerator:
     def encoded(self, prompt: Prompt, format: Format | None = None) -> list[int]:
         """A prompt as tokens; a template writes the special ones itself."""
         if isinstance(prompt, str):
-            tokens: list[int] = self.tokenizer.encode(prompt)
-            return tokens
+            return list(self.tokenizer.encode(prompt))
         text = (format or self.calling.format).prompt(self.tokenizer, prompt)
-        made: list[int] = self.tokenizer.encode(text, add_special_tokens=False)
-        return made
+        return list(self.tokenizer.encode(text, add_special_tokens=False))
 
     def completed(self, options: dict[str, Any]) -> dict[str, Any]:
         """Options of generation with those that are not given.

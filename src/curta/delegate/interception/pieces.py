@@ -70,10 +70,8 @@ class TokenText:
             self.before, self.done = self.done, len(self.tokens)
 
     def decode(self, tokens: list[int]) -> str:
-        text: str = self.tokenizer.decode(
-            tokens, skip_special_tokens=False, clean_up_tokenization_spaces=False
-        )
-        return text
+        options = {"skip_special_tokens": False, "clean_up_tokenization_spaces": False}
+        return str(self.tokenizer.decode(tokens, **options))
 
 
 class Fragments:

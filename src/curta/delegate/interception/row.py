@@ -11,13 +11,15 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
-from curta.delegate.interception.calls import Call, Outcome, answered
 from curta.delegate.interception.events import (
+    Call,
     CallRejected,
     CallResult,
     CallWritten,
     Event,
+    Outcome,
     TextDelta,
+    answered,
 )
 from curta.delegate.interception.pieces import Fragments, TokenText
 from curta.delegate.interception.scanner import Closed, Found

@@ -15,8 +15,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from curta.delegate.interception.bodies import DECODER, Body, Json, NameAndJson, Pairs
-from curta.delegate.interception.calls import Call, Outcome
-from curta.delegate.interception.events import CallResult
+from curta.delegate.interception.events import Call, CallResult, Outcome
 from curta.delegate.interception.formats import Inline, Message, templated
 from curta.delegate.interception.pieces import common
 from curta.delegate.interception.scanner import Marker, Scanner

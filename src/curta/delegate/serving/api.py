@@ -26,15 +26,18 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import copy
 import json
 import logging
 import socket
-from collections.abc import AsyncIterator, Awaitable, Mapping
+import threading
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
 import uvicorn
+from jinja2 import TemplateError
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
@@ -43,26 +46,24 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response, Strea
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from curta.delegate.given_up import gone
 from curta.delegate.interception.bodies import value_of
 from curta.delegate.interception.constraint import grammars
 from curta.delegate.interception.equations import Equations
 from curta.delegate.interception.formats import Inline
-from curta.delegate.interception.generator import CalcGenerator
-from curta.delegate.interception.pieces import common
+from curta.delegate.interception.generator import CalcGenerator, Prompt
+from curta.delegate.interception.pieces import Fragments, common
 from curta.delegate.interception.row import Calling
+from curta.delegate.interception.template import Format
+from curta.delegate.servers import unless_gone
 from curta.delegate.serving.engine import Engine
 from curta.delegate.serving.metrics import Metrics
-from curta.delegate.serving.parameters import ChatWished, Wish, decoded, read
-from curta.delegate.serving.prompts import Prompts
+from curta.delegate.serving.parameters import ChatWished, TokenPrompt, Wish, decoded, read
 from curta.delegate.serving.refusals import RefusedError, wrong
 from curta.delegate.serving.shapes import Shape
-from curta.delegate.serving.stops import Piece
-from curta.delegate.serving.writing import Told, Wanted
+from curta.delegate.serving.writing import Piece, Told, Wanted
 from curta.errors import UserError
 
 log = logging.getLogger(__name__)
-Made = TypeVar("Made")
 GONE = 499
 """The status under which answers to nobody are counted."""
 FAREWELL = 3
@@ -233,6 +234,55 @@ def checked_shape(
     return shape
 
 
+class Prompts:
+    """Has a tokenizer of its own: one cannot be used by two threads at once."""
+
+    def __init__(self, generator: CalcGenerator) -> None:
+        self.generator = copy.copy(generator)
+        self.generator.tokenizer = copy.deepcopy(generator.tokenizer)
+        self.fragments = Fragments(self.generator.tokenizer)
+        self.lock = threading.Lock()
+        self.context = generator.context
+        self.vocabulary: int = generator.model.config.get_text_config(decoder=True).vocab_size
+
+    def beginning(self, text: str) -> TokenPrompt:
+        """How an answer has to begin."""
+        with self.lock:
+            return self.fragments.encode(text) if text else ()
+
+    def tokens(self, prompt: Prompt | TokenPrompt, parameter: str, format: Format) -> TokenPrompt:
+        """The same tokens as in `CalcGenerator`; `parameter` is where the prompt came from."""
+        if isinstance(prompt, tuple):
+            if not all(0 <= token < self.vocabulary for token in prompt):
+                raise wrong(parameter, f"tokens are numbers below {self.vocabulary}")
+            return prompt
+        if not isinstance(prompt, str) and self.generator.tokenizer.chat_template is None:
+            raise wrong(parameter, "the model has no chat template: use /v1/completions")
+        try:
+            with self.lock:
+                made = self.generator.encoded(prompt, format)
+        except TemplateError as error:
+            raise wrong(parameter, f"the model's chat template refuses it: {error}") from error
+        if not made:
+            raise wrong(parameter, "there is nothing in it")
+        return tuple(made)
+
+    def most_tokens(self, prompt: TokenPrompt, asked: int | None, limit: int, where: str) -> int:
+        """How many tokens may be written behind a prompt."""
+        if self.context is None:
+            return limit if asked is None else asked
+        room = self.context - len(prompt)
+        if room < (asked or 1):
+            wanted = f" and {asked} more are asked for" if asked else ""
+            raise RefusedError(
+                f"the prompt has {len(prompt)} tokens{wanted}: "
+                f"the model takes {self.context} in all",
+                code="context_length_exceeded",
+                parameter=where,
+            )
+        return min(limit, room) if asked is None else asked
+
+
 class Answer:
     """The choices of one request, which are written from now on, on their way from the engine's
     thread to the client.
@@ -282,14 +332,12 @@ class Answer:
         }
 
     async def whole(self) -> dict[str, Any]:
-        """All of it at once."""
         async for _ in self.pieces():
             pass
         choices = [self.shape.choice(*each) for each in sorted(self.said.items())]
         return self.shape.answer(choices, streamed=False, usage=self.usage)
 
     async def events(self, include_usage: bool) -> AsyncIterator[dict[str, Any]]:
-        """As it comes."""
         extra = {"usage": None} if include_usage else {}
         async for number, piece in self.pieces():
             for event in self.shape.deltas(number, piece, self.said.get(number)):
@@ -353,21 +401,6 @@ def counted(app: ASGIApp, metrics: Metrics) -> ASGIApp:
         await app(scope, receive, counting)
 
     return answered
-
-
-async def unless_gone(receive: Receive, made: Awaitable[Made]) -> Made:
-    """What comes of this, unless the client goes away before."""
-    working = asyncio.ensure_future(made)
-    watching = asyncio.ensure_future(gone(receive))
-    try:
-        await asyncio.wait({working, watching}, return_when=asyncio.FIRST_COMPLETED)
-        if not working.done():
-            raise ClientDisconnect
-        return working.result()
-    finally:
-        for task in (working, watching):
-            task.cancel()
-        await asyncio.gather(working, watching, return_exceptions=True)
 
 
 async def whole_body(request: Request, most: int) -> bytes:

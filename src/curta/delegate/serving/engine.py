@@ -9,7 +9,7 @@ and what the tool answers is read as a prompt is.
 The law: what an answer says does not depend on what is written beside it, up to the rounding of the
 model's numbers (batches of other sizes may add in another order). Where that cannot be had, because
 the model's caches cannot be joined exactly, answers are written one after the other; `is_batching`
-and the metrics say so.
+and the metrics say so. Whether it can be had is tried before anything is served.
 """
 
 from __future__ import annotations
@@ -22,48 +22,54 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import Any, cast
+from typing import Any
 
 import torch
 
 from curta.delegate.given_up import GIVEN_UP
-from curta.delegate.interception.batch import Batch, joined
-from curta.delegate.interception.calls import Call, Outcome, answered
-from curta.delegate.interception.events import CallRejected, CallResult, Event
+from curta.delegate.interception import caches
+from curta.delegate.interception.batch import ONE_BY_ONE, Batch, joined
+from curta.delegate.interception.events import (
+    Call,
+    CallRejected,
+    CallResult,
+    Event,
+    Outcome,
+    answered,
+)
 from curta.delegate.interception.generator import CalcGenerator
 from curta.delegate.interception.loop import ends
-from curta.delegate.serving import probing
 from curta.delegate.serving.limits import Limits
 from curta.delegate.serving.metrics import Metrics
 from curta.delegate.serving.refusals import RefusedError, shutting_down
 from curta.delegate.serving.writing import Told, Wanted, Writing
 from curta.delegate.tools.calculator import CalculatorTool
 from curta.delegate.tools.tool import Tool
+from curta.errors import UserError
 
 log = logging.getLogger(__name__)
-NewProcessor = Callable[[int], Any]
 PATIENCE = 30.0
 """Seconds to wait for the last step of a model at the end."""
 MOMENT = 0.2
 """Seconds between looks at answers that wait for tools and nothing else."""
+TOLERANCE = 1e-3
+TOLERANCE_OF_HALVES = 0.1
+"""Of scores, relative to the largest one: far above rounding, far below wrong positions."""
 
 
 class Engine:
     """Writes answers; every method may be called from any thread."""
 
-    def __init__(
-        self,
-        generator: CalcGenerator,
-        limits: Limits | None = None,
-        *,
-        new_processor: NewProcessor | None = None,
-    ) -> None:
+    def __init__(self, generator: CalcGenerator, limits: Limits | None = None) -> None:
         self.generator = generator
         self.limits = limits or Limits()
         self.metrics = Metrics()
-        self.is_batching = probing.joins(generator.model)
-        self.appends = probing.appends(generator.model)
-        self.new_processor = new_processor or own_processors(generator.model)
+        self.is_batching = joins(generator.model)
+        self.appends = appends(generator.model)
+        self.rules = copy.deepcopy(generator.model.generation_config)
+        """What the model's own settings for generation do to scores."""
+        self.rules.do_sample = False
+        generator.model._prepare_special_tokens(self.rules, device=generator.model.device)
         self.ends = ends(generator.model.generation_config)
         self.places = self.limits.batch if self.is_batching else 1
         self.changed = threading.Condition()
@@ -92,6 +98,13 @@ class Engine:
     def running(self) -> int:
         """How many places are taken."""
         return len(self.placed)
+
+    def new_processor(self, prompt_length: int) -> Any:
+        """What these rules are behind a prompt of some length."""
+        model = self.generator.model
+        return model._get_logits_processor(
+            self.rules, prompt_length, device=model.device, model_kwargs={}
+        )
 
     def submit(self, wanted: Sequence[tuple[Wanted, Callable[[Told], None]]]) -> list[Writing]:
         """Have these written, all of them or none; what comes of each is told to its function."""
@@ -197,7 +210,7 @@ class Engine:
         """Rows whose tools have answered go on with that."""
         parked, self.parked = self.parked, []
         for batch in parked:
-            (writing,) = writings_of(batch)
+            (writing,) = batch.rows
             writing.check()
             if writing.outcome is not None or writing.tools is None:
                 continue
@@ -232,26 +245,25 @@ class Engine:
         """Go on with the rows of all."""
         there = [batch for batch in batches if batch is not None]
         self.batch = None
-        with self.guarding([each for batch in there for each in writings_of(batch)]):
+        with self.guarding([each for batch in there for each in batch.rows]):
             self.batch = joined(there) if there else None
 
     def stepped(self, batch: Batch, count: int | None = None) -> Batch | None:
         """The rows that are written, so many tokens further; others step aside: those whose
         prompts are not read yet, and those that wait for tools.
         """
-        for writing in writings_of(batch):
+        for writing in batch.rows:
             writing.check()
-        with self.guarding(writings_of(batch)):
+        with self.guarding(batch.rows):
             left = batch.going_on()
             after = None if left is None else left.step(self, count)
             if after is None:
                 return None
-            rows = writings_of(after)
-            unread = [n for n, each in enumerate(rows) if not each.is_read]
-            at_work = [n for n, each in enumerate(rows) if each.tools]
+            unread = [n for n, each in enumerate(after.rows) if not each.is_read]
+            at_work = [n for n, each in enumerate(after.rows) if each.tools]
             self.starting.extendleft(filter(None, [after.part(unread)]))
             self.parked.extend(filter(None, [after.part([n]) for n in at_work]))
-            return after.part([n for n in range(len(rows)) if n not in unread + at_work])
+            return after.part([n for n in range(len(after.rows)) if n not in unread + at_work])
         return None
 
     def all_tokens(self, batch: Batch, fed: torch.Tensor) -> torch.Tensor:
@@ -264,7 +276,7 @@ class Engine:
             scores = scores[due].float()
             likeliest = scores.argmax(dim=-1).tolist()
             for n, row, best in zip(due, scores, likeliest, strict=True):
-                writing = writings_of(batch)[n]
+                writing = batch.rows[n]
                 self.take(writing, writing.choice(row, best))
 
     @contextmanager
@@ -309,31 +321,55 @@ class Engine:
                 self.changed.notify()
 
 
-def writings_of(batch: Batch) -> list[Writing]:
-    """A batch's rows: here all of them are of requests."""
-    return cast(list[Writing], batch.rows)
-
-
-def own_processors(model: Any) -> NewProcessor:
-    """What the model's own generation config does to scores, for a prompt of some length."""
-    config = copy.deepcopy(model.generation_config)
-    config.do_sample = False
-    model._prepare_special_tokens(config, device=model.device)
-
-    def new(prompt_length: int) -> Any:
-        return model._get_logits_processor(
-            generation_config=config,
-            input_ids_seq_length=prompt_length,
-            device=model.device,
-            model_kwargs={},
-        )
-
-    return new
-
-
 def is_quick(tool: Tool | None) -> bool:
     """Whether a call is answered within a moment, whatever it says; no tool, too, is an answer."""
     if not isinstance(tool, CalculatorTool):
         return tool is None
     backend = getattr(tool.calculator, "backend", None)
     return getattr(backend, "name", None) != "machine"  # the transformer computes there
+
+
+# -- what is tried before rows are served together ---------------------------------------------
+
+
+def begun(model: Any) -> Batch:
+    """A batch for trying."""
+    return Batch(model, [], appends=True)
+
+
+def joins(model: Any) -> bool:
+    """Whether rows can join a batch and leave it: two rows of different lengths say together what
+    they say alone.
+    """
+    rows = [torch.arange(1, 4)[None], torch.arange(2, 9)[None]]
+    alone, beginnings = [], []
+    for row in rows:
+        row = row.to(model.device)
+        batch = begun(model)
+        batch.scores(row[:, :-1], row.shape[1] - 1)
+        if batch.cache is None:
+            raise UserError(f"--model: {model.config.model_type} keeps no cache that can be served")
+        beginnings.append(batch)
+        alone.append(begun(model).scores(row, row.shape[1]))
+    if not caches.can_be_joined(beginnings[0].cache, model.config):
+        return False
+    last = torch.cat([row[:, -1:] for row in rows]).to(model.device)
+    return agree(joined(beginnings).scores(last, 1), torch.cat(alone))
+
+
+def appends(model: Any) -> bool:
+    """Whether several tokens can be appended at once: two of them come to what the row does."""
+    if model.config.model_type in ONE_BY_ONE:
+        return False
+    row = torch.arange(2, 9, device=model.device)[None]
+    batch, whole = begun(model), begun(model)
+    batch.scores(row[:, :-2], row.shape[1] - 2)
+    return agree(batch.scores(row[:, -2:], 2), whole.scores(row, row.shape[1]))
+
+
+def agree(scores: torch.Tensor, right: torch.Tensor) -> bool:
+    """Whether they differ by no more than rounding explains."""
+    halves = scores.dtype in (torch.float16, torch.bfloat16)
+    allowed = TOLERANCE_OF_HALVES if halves else TOLERANCE
+    difference = (scores - right).float().abs().max()
+    return bool(difference <= allowed * right.float().abs().max())

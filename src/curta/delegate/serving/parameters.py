@@ -24,7 +24,6 @@ from pydantic import (
 from curta.delegate.interception.bodies import as_kind
 from curta.delegate.interception.generator import Prompt
 from curta.delegate.serving.limits import Limits
-from curta.delegate.serving.prompts import TokenPrompt
 from curta.delegate.serving.refusals import RefusedError, wrong
 from curta.delegate.tools.tool import Answer, refused
 from curta.errors import ToolError
@@ -60,6 +59,7 @@ def sayable(text: str) -> str:
     return text
 
 
+TokenPrompt = tuple[int, ...]
 What = TypeVar("What")
 Text = Annotated[str, AfterValidator(sayable)]
 Tokens = Annotated[list[int], Field(min_length=1)]
@@ -252,8 +252,6 @@ class Wished(Checked):
 
 
 class ChatWished(Wished):
-    """A chat."""
-
     parameter: ClassVar[str] = "messages"
     messages: Annotated[list[Message], AfterValidator(answering)] = Field(
         min_length=1,

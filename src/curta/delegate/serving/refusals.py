@@ -56,5 +56,4 @@ def wrong(parameter: str, why: str, code: str | None = None) -> RefusedError:
 
 
 def shutting_down() -> RefusedError:
-    """The server ends."""
     return RefusedError("the server is shutting down", status=503, code="shutting_down", wait=5)

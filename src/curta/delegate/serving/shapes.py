@@ -9,9 +9,8 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import Any
 
-from curta.delegate.interception.calls import CALCULATE
-from curta.delegate.interception.events import CallResult, CallWritten
-from curta.delegate.serving.stops import Call, Piece, Score
+from curta.delegate.interception.events import CALCULATE, CallResult, CallWritten, Outcome
+from curta.delegate.serving.writing import Piece, Score
 
 
 @dataclass(frozen=True)
@@ -104,7 +103,7 @@ class Shape:
         choice = begun(index, reason, logprobs) | ({"delta": given} if self.chat else given)
         return self.answer([choice], streamed=True)
 
-    def calculation(self, call: Call) -> dict[str, Any]:
+    def calculation(self, call: Outcome) -> dict[str, Any]:
         """A call, in parts."""
         made: dict[str, Any] = {
             "tool": call.tool,
@@ -123,8 +122,7 @@ class Shape:
                 "error": "unanswered",
                 "message": "the call did not end, is too long, or has no room for its answer",
             }
-        brief = getattr(call.error, "brief", "error")
-        return made | {"error": brief, "message": str(call.error)}
+        return made | {"error": call.brief, "message": str(call.error)}
 
 
 def begun(index: int, reason: str | None, logprobs: dict[str, Any] | None) -> dict[str, Any]:

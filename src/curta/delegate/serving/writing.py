@@ -1,11 +1,16 @@
-"""One choice of one request, from its prompt to its end: which token is next, and what is told."""
+"""One choice of one request, from its prompt to its end: which token is next, and what is told.
+
+Told is text, with the calls in it, up to the first stop string. What could be the beginning of one
+waits until it is known to be none. A stop string is looked for in all of the text, calls and
+answers too; it is left out itself, and so are calls whose text does not end before it.
+"""
 
 from __future__ import annotations
 
 import random
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -13,17 +18,17 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from curta.delegate.interception.calls import Outcome
 from curta.delegate.interception.events import (
     CallRejected,
     CallStarted,
     CallWritten,
     Event,
+    Outcome,
     TextDelta,
 )
 from curta.delegate.interception.row import Calling, Row
+from curta.delegate.interception.scanner import beginning
 from curta.delegate.serving.refusals import RefusedError
-from curta.delegate.serving.stops import Piece, Score, Stops
 
 if TYPE_CHECKING:
     from curta.delegate.serving.engine import Engine
@@ -54,6 +59,74 @@ class Wanted:
     scored: int | None = None
     begins: str = ""
     begun_tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """A chosen token with its logarithm of probability, and the likeliest ones."""
+
+    token: str
+    logprob: float
+    likeliest: tuple[tuple[str, float], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Text to pass on, and the calls that end in it. Pieces put together are a piece.
+
+    asked:  calls that the client has to answer
+    scores: of the tokens that were chosen since the piece before
+    reason: of the last one: `stop` (the model's own end, or a stop string), `length` (tokens or
+            time), or `tool_calls`, which somebody else has to answer
+    tokens: of the last one: how many were written
+    """
+
+    text: str = ""
+    calls: tuple[Outcome, ...] = ()
+    asked: tuple[CallWritten, ...] = ()
+    scores: tuple[Score, ...] = ()
+    reason: str = ""
+    tokens: int = 0
+
+    def __add__(self, other: Piece) -> Piece:
+        return Piece(*(getattr(self, each) + getattr(other, each) for each in self.__slots__))
+
+
+class Stops:
+    """Takes events, says what may be passed on."""
+
+    def __init__(self, strings: Sequence[str]) -> None:
+        self.strings = tuple(strings)
+        self.held = ""
+        self.calls: list[tuple[int, Outcome]] = []
+        """Calls whose text is held, and where it ends."""
+        self.found = False
+
+    def feed(self, event: Event, text: str) -> Piece | None:
+        """What is known to come before any stop string; `text` is what clients see of an event."""
+        if self.found:
+            return None
+        self.held += text
+        if isinstance(event, Outcome):
+            self.calls.append((len(self.held), event))
+        places = [self.held.find(string) for string in self.strings]
+        at = min((place for place in places if place >= 0), default=None)
+        if at is not None:
+            self.found = True
+            return self.released(at)
+        waits = max((beginning(string, self.held) for string in self.strings), default=0)
+        return self.released(len(self.held) - waits)
+
+    def finish(self) -> Piece | None:
+        """There is no more to come."""
+        return None if self.found else self.released(len(self.held))
+
+    def released(self, end: int) -> Piece | None:
+        """So much of what is held."""
+        text, self.held = self.held[:end], self.held[end:]
+        calls = tuple(call for place, call in self.calls if place <= end)
+        self.calls = [(place - end, call) for place, call in self.calls if place > end]
+        return Piece(text, calls) if text or calls else None
 
 
 Told = Piece | RefusedError

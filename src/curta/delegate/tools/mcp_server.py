@@ -19,9 +19,11 @@ import uvicorn
 from mcp.server import Server
 from mcp.server.context import ServerRequestContext
 from mcp.server.stdio import stdio_server
+from starlette.requests import ClientDisconnect
 
 import curta
-from curta.delegate.given_up import GIVEN_UP, gone, nobody_waits
+from curta.delegate.given_up import GIVEN_UP, nobody_waits
+from curta.delegate.servers import unless_gone
 from curta.delegate.tools.tool import Answer, Tool, refused
 
 INSTRUCTIONS = (
@@ -84,25 +86,18 @@ async def call_of(
     to this server, which keeps none. So the call that came by a request over HTTP ends with it.
     """
     given_up = Event()
-    found = refused(nobody_waits())
 
     def answer() -> Answer:
         GIVEN_UP.set(given_up)
         return tool.call(arguments)
 
-    async def watch(scope: anyio.CancelScope) -> None:
-        await gone(request.receive)
-        scope.cancel()
-
+    answering = anyio.to_thread.run_sync(answer, limiter=calls, abandon_on_cancel=True)
     try:
-        async with anyio.create_task_group() as group:
-            if request is not None:
-                group.start_soon(watch, group.cancel_scope)
-            found = await anyio.to_thread.run_sync(answer, limiter=calls, abandon_on_cancel=True)
-            group.cancel_scope.cancel()
+        return await (answering if request is None else unless_gone(request.receive, answering))
+    except ClientDisconnect:
+        return refused(nobody_waits())
     finally:
         given_up.set()
-    return found
 
 
 def shown(tool: Tool) -> types.Tool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
@@ -85,6 +85,7 @@ class Execution:
     """One instance of a tool's program, within its bounds."""
 
     tool: Executed
+    begun: float = field(default_factory=time.monotonic)
     figures: Figures = field(default_factory=Figures)
     stdout: bytearray = field(default_factory=bytearray)
     stderr: bytearray = field(default_factory=bytearray)
@@ -95,14 +96,10 @@ class Execution:
 
         payload: what the program finds as its arguments
         """
-        begun: list[Conversation] = []
+        conversations: list[Conversation] = []
         tool, bounds = self.tool, self.tool.bounds
         host = Host(
-            stdin,
-            self.stdout.extend,
-            self.stderr.extend,
-            self.looking(),
-            on_start=begun.append,
+            stdin, self.stdout.extend, self.stderr.extend, self.look, on_start=conversations.append
         )
         limits = ConversationLimits(
             bounds.tokens, max_memory=bounds.pages, keep_trace=False, keep_output=False
@@ -111,24 +108,19 @@ class Execution:
         try:
             yield constructed(tool.machine.start(tool.program, host, limits, segments))
         finally:
-            for conversation in begun:
+            for conversation in conversations:
                 self.figures = conversation.figures
                 conversation.talker.close()
 
-    def looking(self) -> Callable[[Figures], None]:
-        """What looks at the clock, and at how much was written, while the program runs."""
+    def look(self, figures: Figures) -> None:
+        """At the clock, and at how much was written, while the program runs."""
+        check_given_up()
         bounds = self.tool.bounds
-        ends = time.monotonic() + bounds.seconds
+        if time.monotonic() > self.begun + bounds.seconds:
+            raise LimitError(f"the call took more than {bounds.seconds:g} s")
         most = 4 * bounds.characters + (1 << 20)
-
-        def look(figures: Figures) -> None:
-            check_given_up()
-            if time.monotonic() > ends:
-                raise LimitError(f"the call took more than {bounds.seconds:g} s")
-            if len(self.stdout) + len(self.stderr) > most:
-                raise ToolError(f"the call wrote more than {most:,} bytes", "wrote too much")
-
-        return look
+        if len(self.stdout) + len(self.stderr) > most:
+            raise ToolError(f"the call wrote more than {most:,} bytes", "wrote too much")
 
     def failed(self, error: CurtaError) -> Answer:
         """A call that came to nothing, in short words."""

@@ -146,16 +146,12 @@ def is_offered(node: Mapping[str, Any], text: bytes) -> bool:
     """Whether it is a function with a body, in the file itself, that others can call."""
     if node["kind"] != "FunctionDecl" or node.get("storageClass") == "static":
         return False
-    name, place, end = node.get("name", ""), spelt(node["loc"]), spelt(node["range"]["end"])
+    places = (node["loc"], node["range"]["end"])
+    place, end = (each.get("expansionLoc", each) for each in places)  # whatever macros made it
+    name = node.get("name", "")
     if "includedFrom" in place or "offset" not in end or name.startswith("_"):
         return False
     return BODY.match(text, end["offset"] + end["tokLen"]) is not None
-
-
-def spelt(place: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Where in the file, whatever macros made it."""
-    found: Mapping[str, Any] = place.get("expansionLoc", place)
-    return found
 
 
 def function_of(node: Mapping[str, Any], aliases: Mapping[str, str], printed: str) -> Function:

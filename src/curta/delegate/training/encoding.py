@@ -11,13 +11,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import takewhile
 from typing import Any
 
 import torch
 from torch.nn.utils.rnn import pad_sequence
 
 from curta.delegate.data.example import CALL, Example
-from curta.delegate.interception.pieces import Fragments, TokenText
+from curta.delegate.interception.pieces import Fragments
 from curta.delegate.training.config import TrainingConfig
 from curta.errors import DataError
 
@@ -63,7 +64,6 @@ class Encoder:
 
     @cached_property
     def fragments(self) -> Fragments:
-        """Encodes pieces."""
         return Fragments(self.tokenizer)
 
     def __call__(self, example: Example) -> Encoded | None:
@@ -110,13 +110,8 @@ class Encoder:
         """How many of a piece's tokens say nothing but what is learned of it."""
         if learned in (0, len(text)):
             return len(tokens) if learned else 0
-        said = TokenText(self.tokenizer)
-        ahead = self.tokenizer.encode("0", add_special_tokens=False)
-        told = len(said.decode(ahead))
-        for count in range(len(tokens)):
-            if len(said.decode([*ahead, *tokens[: count + 1]])) - told > learned:
-                return count
-        return len(tokens)
+        said = (self.fragments.said(list(tokens[: n + 1])) for n in range(len(tokens)))
+        return sum(1 for _ in takewhile(lambda text: len(text) <= learned, said))
 
 
 def own(text: str) -> Piece:

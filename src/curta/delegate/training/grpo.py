@@ -54,9 +54,9 @@ def improve(
 
     `judges` may say other things about answers; the names are those of the weights.
     """
-    begun_with = Path(config.adapter)
-    adapted, tokenizer, protocol = with_trained_adapter(
-        in_precision(model, config.precision), tokenizer, begun_with, trainable=True
+    markers = read_markers(Path(config.adapter))
+    adapted, tokenizer = with_trained_adapter(
+        in_precision(model, config.precision), tokenizer, Path(config.adapter), trainable=True
     )
     given = trainer_arguments(config, judges, out)
     asked = questions(examples, config, given.world_size)
@@ -72,9 +72,9 @@ def improve(
             processing_class=tokenizer,
             train_dataset=asked,
             reward_funcs=rewards,
-            rollout_func=partial(answers, protocol, config),
+            rollout_func=partial(answers, markers.protocol, config),
         )
-    return run(trainer, Told(config, Metrics(out), on_report), out, read_markers(begun_with))
+    return run(trainer, Told(config, Metrics(out), on_report), out, markers)
 
 
 def show_bias(model: Any) -> None:

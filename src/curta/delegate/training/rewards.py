@@ -9,7 +9,7 @@ from curta.delegate.data.answers import is_right, value
 from curta.delegate.data.data_set import NEGATIVE
 from curta.delegate.data.example import PROTOCOL
 from curta.delegate.evaluation.running import call_of
-from curta.delegate.interception.events import CallRejected, CallResult
+from curta.delegate.interception.events import CallResult, Outcome
 
 if TYPE_CHECKING:
     from curta.delegate.interception.generator import Output
@@ -37,7 +37,7 @@ def rejected(output: Output, wanted: str | None, category: str) -> float:
     return share(output, lambda call: call_of(call).failed(wanted))
 
 
-def share(output: Output, holds: Callable[[CallResult | CallRejected], bool]) -> float:
+def share(output: Output, holds: Callable[[Outcome], bool]) -> float:
     """Of the calls; 0 of none."""
     return sum(map(holds, output.calls)) / max(1, len(output.calls))
 

@@ -102,7 +102,6 @@ class Metrics:
         self.file = folder / "metrics.jsonl"
 
     def rows(self) -> list[dict[str, float]]:
-        """All there are."""
         lines = self.file.read_text("utf-8").splitlines() if self.file.is_file() else []
         return [json.loads(line) for line in lines]
 

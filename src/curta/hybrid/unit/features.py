@@ -19,7 +19,7 @@ from torch import Tensor
 from transformers import DynamicCache
 
 from curta.delegate.evaluation.systems import generator
-from curta.delegate.interception.beginning import alike
+from curta.delegate.interception.caches import alike
 from curta.hybrid.unit.config import Drawing
 from curta.hybrid.unit.model import listening
 from curta.hybrid.unit.numbers import numbers_in, numbers_of_tokens

@@ -11,8 +11,8 @@ from typing import Any, Protocol
 
 from curta.delegate.calculator.budget import Budget
 from curta.delegate.calculator.exact import Rational, Value, check
+from curta.delegate.calculator.operations import Apply, Program
 from curta.delegate.calculator.printing import Near, told
-from curta.delegate.calculator.program import Apply, Program
 from curta.delegate.calculator.reals import decided
 from curta.errors import CalculatorError, TooLargeError
 
@@ -77,7 +77,6 @@ def value_of(program: Program, budget: Budget) -> Value:
 
 
 def backend(name: str, budget: Budget) -> Backend:
-    """The backend of this name."""
     if name == "exact":
         return Exact(budget)
     if name == "machine":

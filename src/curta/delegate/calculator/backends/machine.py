@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING
 
 from curta.delegate.calculator.backends import Outcome
 from curta.delegate.calculator.budget import Budget
-from curta.delegate.calculator.operations import TABLE
-from curta.delegate.calculator.program import Apply, Program, Step
+from curta.delegate.calculator.operations import TABLE, Apply, Program, Step
 from curta.delegate.given_up import check_given_up
 from curta.errors import (
     CalculatorError,
@@ -46,18 +45,17 @@ TOKENS_FOR_ALL, TOKENS_FOR_EACH = 1_000_000, 100_000_000
 
 
 class Machine:
-    """A calculator program inside the transformer; `level` is that of the machine that runs it."""
+    """A calculator program inside the transformer."""
 
     name = "machine"
 
-    def __init__(self, budget: Budget, level: str = "native") -> None:
+    def __init__(self, budget: Budget) -> None:
         if max(budget.bits, budget.denominator_bits) > MOST_BITS:
             raise CalculatorError(
                 f"the machine computes with up to {MOST_BITS:,} bits: give a budget with bits and "
                 "denominator_bits of no more"
             )
         self.budget = budget
-        self.level = level
         self.tokens_for_each = TOKENS_FOR_EACH
 
     def evaluate(self, programs: Sequence[Program]) -> list[Outcome]:
@@ -97,7 +95,7 @@ class Machine:
         """The machine, made when it is used first."""
         from curta.machine.machine import Machine as Computer
 
-        return Computer(self.level)  # type: ignore[arg-type]
+        return Computer()
 
 
 @cache
