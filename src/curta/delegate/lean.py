@@ -51,9 +51,9 @@ def import_transformers() -> None:
     try:
         import_module("torch")
         with (
-            absence("torch.distributed", "is_available"),
-            absence("transformers.utils", "is_torch_flex_attn_available"),
-            absence("transformers.utils.import_utils", "is_torch_flex_attn_available"),
+            replaced("torch.distributed", is_available=never),
+            replaced("transformers.utils", is_torch_flex_attn_available=never),
+            replaced("transformers.utils.import_utils", is_torch_flex_attn_available=never),
         ):
             import_module("transformers.models.llama.modeling_llama")
     finally:
@@ -64,14 +64,20 @@ def import_transformers() -> None:
 
 
 @contextmanager
-def absence(module: str, asked: str) -> Iterator[None]:
-    """A function of a module says that something is not there."""
-    there, answer = import_module(module), getattr(import_module(module), asked)
-    setattr(there, asked, lambda: False)
+def replaced(module: str, **ours: Any) -> Iterator[None]:
+    """A module has other functions meanwhile."""
+    there = vars(import_module(module))
+    before = {name: there[name] for name in ours}
+    there.update(ours)
     try:
         yield
     finally:
-        setattr(there, asked, answer)
+        there.update(before)
+
+
+def never() -> bool:
+    """Said of what is not there."""
+    return False
 
 
 class ShapesFirst(MetaPathFinder):

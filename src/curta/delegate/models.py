@@ -25,7 +25,7 @@ from urllib.request import getproxies
 
 import torch
 
-from curta.delegate.lean import SHAPES
+from curta.delegate.lean import SHAPES, replaced
 from curta.delegate.markers import prepared, read_markers
 from curta.delegate.options import SMOLLM2
 from curta.errors import DataError, UserError
@@ -286,10 +286,14 @@ def is_complete(place: Path) -> bool:
 
 def convert(source: Path, place: Path) -> None:
     """A GGUF file as float32 safetensors, all of it or nothing."""
+    import gguf
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
     given = {"gguf_file": source.name}
-    with remembering("gguf", "GGUFReader", "get_tensor_name_map"):
+    # Transformers reads the file anew for configuration, tokenizer and weights, which takes most of
+    # the time, and makes the table of names anew for every layer.
+    kept = {name: cache(getattr(gguf, name)) for name in ("GGUFReader", "get_tensor_name_map")}
+    with replaced("gguf", **kept):
         tokenizer = AutoTokenizer.from_pretrained(source.parent, **given)
         model: Any = AutoModelForCausalLM.from_pretrained(
             source.parent, dtype=torch.float32, **given
@@ -303,22 +307,6 @@ def convert(source: Path, place: Path) -> None:
     model.save_pretrained(partial)
     tokenizer.save_pretrained(partial)
     settle(partial, place)
-
-
-@contextmanager
-def remembering(module: str, *names: str) -> Iterator[None]:
-    """Functions of a module are not called again with what they were called with before.
-
-    Transformers reads a GGUF file anew for configuration, tokenizer and weights, which takes most
-    of the time, and makes the table of names anew for every layer.
-    """
-    there = import_module(module)
-    before = {name: getattr(there, name) for name in names}
-    vars(there).update({name: cache(function) for name, function in before.items()})
-    try:
-        yield
-    finally:
-        vars(there).update(before)
 
 
 def settle(partial: Path, place: Path) -> None:

@@ -24,7 +24,7 @@ from transformers.utils.hub import cached_file
 from curta.delegate import models
 from curta.delegate.interception.generator import CalcGenerator
 from curta.delegate.interception.protocol import Protocol
-from curta.delegate.lean import import_transformers
+from curta.delegate.lean import import_transformers, replaced
 from curta.delegate.markers import as_tokens, make_room, write_markers
 from curta.delegate.training.config import TrainingConfig
 from curta.delegate.training.sft import with_adapter
@@ -304,11 +304,10 @@ def test_a_model_that_is_not_whole_is_replaced(tmp_path: Path) -> None:
     assert not partial.exists()
 
 
-def test_functions_that_remember_forget_afterwards() -> None:
+def test_functions_are_replaced_for_a_while() -> None:
     before = shutil.which
-    with models.remembering("shutil", "which"):
-        assert shutil.which("no such command") is None
-        assert shutil.which.cache_info().misses == 1  # type: ignore[attr-defined]
-        with pytest.raises(ZeroDivisionError), models.remembering("shutil", "which"):
-            raise ZeroDivisionError
+    with replaced("shutil", which=len):
+        assert shutil.which("abc") == 3
+    with pytest.raises(TypeError, match="len"), replaced("shutil", which=len):
+        shutil.which(3)  # type: ignore[call-overload]
     assert shutil.which is before
