@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import gc
+import os
+import subprocess
+import sys
 from functools import cache
 from pathlib import Path
 
@@ -165,3 +168,91 @@ def test_instances_of_a_program_know_nothing_of_each_other(tmp_path: Path) -> No
     for one, other in zip(made, expected, strict=True):
         assert one.trace.ids.tolist() == other.trace.ids.tolist()
     assert [one.pointer for one in machine.engine.beginnings.kept] if HAS_COPIES else True
+
+
+@pytest.mark.usefixtures("at_once")
+def test_a_state_that_was_asked_for_before_stays() -> None:
+    """It would be given back where an interruption may come."""
+    engine = engine_of(TOGETHER)
+    engine.beginnings = Beginnings(engine.library)
+    prompt = ids(1, 2, 3, 4, 5)
+    expected = [engine.session().take(prompt) for _ in range(2)][-1]
+    session = engine.session()
+    state = session.state
+    assert session.bytes > 0
+    assert session.take(prompt) == expected
+    assert (session.state, session.length) == (state, 5)
+
+
+@pytest.mark.skipif(not HAS_COPIES, reason="no copies on this system")
+@pytest.mark.usefixtures("at_once")
+def test_a_beginning_that_cannot_be_kept_hides_no_shorter_one() -> None:
+    found = Beginnings(engine_of(TOGETHER).library)
+    for prompt in (ids(1, 2, 3), ids(1, 2, 4)):
+        found.of(prompt)
+    make = found.library.beginning
+    found.library.beginning = lambda *_: None
+    try:
+        for _ in range(3):
+            one = found.of(ids(1, 2, 4, 5, 6))
+            assert one is not None
+            assert len(one.tokens) == 2
+    finally:
+        found.library.beginning = make
+    assert [len(one.tokens) for one in found.kept if not one.pointer] == [3, 4]
+
+
+SMALL = """
+import resource, sys
+from curta import Machine
+
+machine, many = Machine(), 12
+machine.instantiate(sys.argv[1])
+resource.setrlimit(resource.RLIMIT_AS, (1_200_000_000, 1_200_000_000))
+for _ in range(many):
+    machine.instantiate(sys.argv[1])
+"""
+
+
+@pytest.mark.skipif(not HAS_COPIES, reason="no copies on this system")
+def test_what_is_kept_takes_no_room_for_a_state(tmp_path: Path) -> None:
+    """Of addresses, of which a state takes half a gigabyte."""
+    path = tmp_path / "counter.wat"
+    path.write_text(COUNTER)
+    run = [sys.executable, "-c", SMALL, str(path)]
+    finished = subprocess.run(
+        run,
+        env=os.environ | {"OPENBLAS_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert finished.returncode == 0, finished.stderr
+
+
+FORKS = """
+import os, sys
+from curta import Machine
+
+machine = Machine()
+instance = machine.instantiate(sys.argv[1])
+before = instance.invoke("count", 40000)
+child = os.fork()
+if not child:
+    told = [instance.invoke("count", 40000), machine.instantiate(sys.argv[1]).invoke("count", 9)]
+    os._exit(told != [before, 9])
+sys.exit(os.waitpid(child, 0)[1] or instance.invoke("count", 40000) != before)
+"""
+COUNTING = """(module (func (export "count") (param i32) (result i32) (local i32)
+  (loop (local.set 1 (i32.add (local.get 1) (i32.const 1)))
+    (br_if 0 (i32.lt_u (local.get 1) (local.get 0))))
+  (local.get 1)))"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+def test_a_child_of_a_process_that_ran_long_goes_on(tmp_path: Path) -> None:
+    path = tmp_path / "counting.wat"
+    path.write_text(COUNTING)
+    run = [sys.executable, "-c", FORKS, str(path)]
+    finished = subprocess.run(run, capture_output=True, text=True, check=False, timeout=60)
+    assert finished.returncode == 0, finished.stderr

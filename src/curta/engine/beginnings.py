@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 SHORT = 256
 """Tokens that are read as quickly as a state is copied."""
+LONG = 1 << 20
+"""Tokens that leave too much behind to be copied; nor are so many remembered."""
 MOST = 4
 """Beginnings that are kept, and prompts that are remembered."""
 
@@ -52,15 +54,19 @@ class Beginnings:
         if not hasattr(self.library, "beginning"):
             return None
         fitting = [one for one in self.kept if one.begins(tokens)]
-        found = max(fitting, key=lambda one: len(one.tokens), default=None)
-        least = SHORT + (len(found.tokens) if found else 0)
-        if len(tokens) > least:
+        least = SHORT + max((len(one.tokens) for one in fitting), default=0)
+        if least < len(tokens) <= LONG:
             common = max((alike(tokens, one) for one in self.seen), default=0)
             self.seen = (*self.seen, tokens)[-MOST:]
             if common > least:
-                found = Beginning(self.library, tokens[:common])
-                self.kept = (*self.kept, found)[-MOST:]
-        return found if found and found.pointer else None
+                fitting.append(Beginning(self.library, tokens[:common]))
+        if not fitting:
+            return None
+        usable = [one for one in fitting if one.pointer]
+        found = max(usable or fitting, key=lambda one: len(one.tokens))
+        others = [one for one in (*self.kept, *fitting[-1:]) if one is not found]
+        self.kept = (*dict.fromkeys(others), found)[-MOST:]
+        return found if usable else None
 
 
 def alike(tokens: Ids, others: Ids) -> int:

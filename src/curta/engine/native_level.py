@@ -217,14 +217,14 @@ class NativeSession(Session):
         return said.value
 
     def _begin(self, given: Ids) -> Ids:
-        """Begin as other sequences did, if they did; returns what is left to be taken."""
-        found = self.engine.beginnings.of(given)
-        state = None if found is None else found.library.begin(found.pointer)
-        if found is None or not state:
-            return given
-        if self._state:
-            self.library.destroy(self._state)
-        self._state, self.length = state, len(found.tokens)
+        """Begin as other sequences did, if they did; returns what is left to be taken. A state that
+        was asked for before stays: nothing of it is given back while an interruption may come.
+        """
+        found = None if self._state else self.engine.beginnings.of(given)
+        if found is not None:
+            self._state = found.library.begin(found.pointer) or 0
+            if self._state:
+                self.length = len(found.tokens)
         return given[self.length :]
 
     def _given(self, tokens: Ids) -> Ids:

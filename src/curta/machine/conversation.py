@@ -178,7 +178,8 @@ class Conversation:
         self._stop = -1
         self._wanted: deque[int] = deque()
         self._invocation = 0
-        self._failed: CurtaError | None = None
+        self._failed: CurtaError | None = ProgramError("the run was interrupted as it began")
+        """Why nothing can be invoked; none once it has begun."""
         self._is_invoked = False
 
     @property
@@ -190,7 +191,7 @@ class Conversation:
             self.ledger.instructions,
             self._seconds,
             self.talker.memory_bytes + self.trace.memory_bytes,
-            self._placed + self._placed_here,
+            self._placed + (self._placed_here if self.chapters else 0),
         )
 
     def said(self) -> Ids:
@@ -210,6 +211,7 @@ class Conversation:
         prompt = self.program.prompt(segments)
         self._open(prompt)
         self._turn(prompt)
+        self._failed = None
         try:
             self.invoke(INITIALISE)
         except ExitError as end:  # the start function ended the program
@@ -226,6 +228,7 @@ class Conversation:
         self._seconds, self._tail = page.seconds, page.tail
         self._invocation, self._wanted = page.invocation, deque(page.wanted)
         self._open(page.opening)
+        self._failed = None
         return self._guarded(lambda: self._go_on(page.opening, results), results)
 
     def invoke(self, number: int, words: Sequence[int] = (), results: int = 0) -> list[int]:

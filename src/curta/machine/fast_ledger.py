@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import os
 from collections import deque
 from functools import cache, lru_cache
 from pathlib import Path
@@ -79,6 +80,20 @@ def _reader() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(1, "curta-ledger")
 
 
+_LATEST: deque[Future[int]] = deque(maxlen=1)
+"""What the reader was given last."""
+
+
+def _finish_reading() -> None:
+    """A thread is not there in a child of its process: what it was given is done before."""
+    for stretch in _LATEST:
+        stretch.exception()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_finish_reading, after_in_child=_reader.cache_clear)
+
+
 class FastLedger:
     """The same, in C. Long stretches are read by another thread while the next one is said."""
 
@@ -145,7 +160,8 @@ class FastLedger:
         else:
             if len(self._reading) == MOST_WAITING:
                 _check(self._reading.popleft().result())
-            self._reading.append(_reader().submit(self._read, said))
+            _LATEST.append(_reader().submit(self._read, said))
+            self._reading.append(_LATEST[-1])
 
     def _read(self, said: Ids) -> int:
         return int(self._library.curta_ledger_take(self._pointer, _at(said), len(said)))

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from curta import Machine, Trap
-from curta.errors import CurtaError, ExitError, FileError, LimitError, UserError
-from curta.machine.conversation import UNTOLD_SECONDS, ConversationLimits, Figures
+from curta.errors import CurtaError, ExitError, FileError, LimitError, ProgramError, UserError
+from curta.machine.conversation import UNTOLD_SECONDS, Conversation, ConversationLimits, Figures
 from curta.machine.encode import encode
 from curta.machine.host import Host
 from curta.machine.instance import Instance
@@ -288,3 +288,22 @@ def test_how_another_program_ended_is_not_how_this_one_did(error: CurtaError) ->
     assert found.value.__cause__ is error
     with pytest.raises(CurtaError, match="interrupted"):
         instance.invoke("add", 1, 2)
+
+
+def test_a_conversation_that_did_not_begin_cannot_be_used() -> None:
+    """Nor while it is beginning, when there is nothing yet to be told of it."""
+    begun = list[Conversation]()
+
+    def starts(conversation: Conversation) -> None:
+        begun.append(conversation)
+        assert conversation.figures.tokens == 0
+        with pytest.raises(ProgramError, match="interrupted as it began"):
+            Instance(conversation).invoke("add", 1, 2)
+
+    def interrupt(figures: object) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        started(Host(on_start=starts, on_progress=interrupt))
+    with pytest.raises(ProgramError, match="interrupted as it began"):
+        Instance(begun[0]).invoke("add", 1, 2)

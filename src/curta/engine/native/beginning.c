@@ -10,10 +10,14 @@ enum {
     MOST_COPIED = 1 << 10     /* pages; beyond, tokens are taken as quickly */
 };
 
+/* The state begins with what is copied as it is; directories, at its end, are noted pointers. */
+#define HEAD (sizeof(State) - DIRECTORIES)
+
 typedef struct {
-    State *state;
-    Pointers pointers;
-    int64_t pages[MOST_COPIED], count; /* of the block */
+    Pointers pointers; /* where they lie in the state */
+    int64_t *offsets;  /* in the block, of what they point to */
+    int64_t pages[MOST_COPIED], count; /* of the block, that were written to */
+    char *content; /* the head of the state, then these pages */
 } Beginning;
 
 /* A state with one block, as empty as memory is; null if there is none. */
@@ -26,9 +30,8 @@ static State *with_block(void) {
 }
 
 /* Note the pages of the block that were written to, as the system knows, swapped out or not. */
-static int find_pages(Beginning *beginning) {
+static int find_pages(Beginning *beginning, const Block *block) {
     enum { AT_ONCE = 1024 };
-    const Block *block = beginning->state->blocks;
     const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), first = (uint64_t)block / page;
     const uint64_t pages = (block->used + page - 1) / page;
     const int file = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
@@ -47,9 +50,29 @@ static int find_pages(Beginning *beginning) {
     return fits;
 }
 
+/* Keep what was written to, apart from the state. */
+static int keep(Beginning *beginning, const State *s) {
+    const char *const block = (const char *)s->blocks;
+    const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), count = (uint64_t)beginning->count;
+    char *content = beginning->content = malloc(HEAD + count * page);
+    int64_t *offsets = malloc(sizeof(int64_t) * (uint64_t)(beginning->pointers.count + 1));
+    beginning->offsets = offsets;
+    if (!content || !offsets) return 0;
+    memcpy(content, s, HEAD);
+    for (uint64_t i = 0; i < count; i++)
+        memcpy(content + HEAD + i * page, block + (uint64_t)beginning->pages[i] * page, page);
+    for (int64_t i = 0; i < beginning->pointers.count; i++) {
+        const char *pointer;
+        memcpy(&pointer, (const char *)s + beginning->pointers.places[i], sizeof pointer);
+        offsets[i] = pointer - block;
+    }
+    return 1;
+}
+
 void curta_forget(Beginning *beginning) {
-    if (beginning->state) curta_destroy(beginning->state);
     free(beginning->pointers.places);
+    free(beginning->offsets);
+    free(beginning->content);
     free(beginning);
 }
 
@@ -58,7 +81,7 @@ void curta_forget(Beginning *beginning) {
 Beginning *curta_beginning(const int32_t *tokens, int64_t count) {
     Beginning *beginning = RING && LIES_TOGETHER ? calloc(1, sizeof(Beginning)) : 0;
     if (!beginning) return 0;
-    State *s = beginning->state = with_block();
+    State *s = with_block();
     int fits = 0;
     if (s) {
         int32_t said;
@@ -66,8 +89,10 @@ Beginning *curta_beginning(const int32_t *tokens, int64_t count) {
         s->pointers = &beginning->pointers;
         set_up(s);
         fits = curta_take(s, tokens, count, &said) == count && !s->exhausted;
-        fits = fits && find_pages(beginning);
+        fits = fits && find_pages(beginning, s->blocks);
         s->pointers = 0;
+        fits = fits && keep(beginning, s);
+        curta_destroy(s);
     }
     if (fits) return beginning;
     curta_forget(beginning);
@@ -76,22 +101,18 @@ Beginning *curta_beginning(const int32_t *tokens, int64_t count) {
 
 /* A state as after curta_create and curta_take of these tokens; null if there is no memory. */
 State *curta_begin(const Beginning *beginning) {
-    const State *from = beginning->state;
     State *s = with_block();
     if (!s) return 0;
     char *const block = (char *)s->blocks;
-    const char *const old = (const char *)from->blocks;
+    const char *pages = beginning->content + HEAD;
     const int64_t page = sysconf(_SC_PAGESIZE);
-    memcpy(s, from, sizeof(State) - DIRECTORIES);
+    memcpy(s, beginning->content, HEAD);
     s->blocks = (Block *)block;
-    for (int64_t i = 0; i < beginning->count; i++)
-        memcpy(block + beginning->pages[i] * page, old + beginning->pages[i] * page, (size_t)page);
+    for (int64_t i = 0; i < beginning->count; i++, pages += page)
+        memcpy(block + beginning->pages[i] * page, pages, (size_t)page);
     for (int64_t i = 0; i < beginning->pointers.count; i++) {
-        const int64_t place = beginning->pointers.places[i];
-        const char *pointer;
-        memcpy(&pointer, (const char *)from + place, sizeof pointer);
-        char *moved = block + (pointer - old);
-        memcpy((char *)s + place, &moved, sizeof moved);
+        const char *moved = block + beginning->offsets[i];
+        memcpy((char *)s + beginning->pointers.places[i], &moved, sizeof moved);
     }
     return s;
 }
