@@ -1,4 +1,5 @@
-"""Who called whom, where a program trapped: core instructions, from the innermost outwards.
+"""Where a program trapped: who called whom, from the innermost core instruction outwards, and which
+address was wanted.
 
 A function finds the number of the instruction to go on with in a register of its frame, the one
 that its `return` names. The instruction before that is the call, whose immediate says how far back

@@ -80,13 +80,13 @@ def _reader() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(1, "curta-ledger")
 
 
-_LATEST: deque[Future[int]] = deque(maxlen=1)
-"""What the reader was given last."""
+_LATEST: deque[Future[int]] = deque(maxlen=MOST_WAITING)
+"""What the reader was given last, of whichever ledgers."""
 
 
 def _finish_reading() -> None:
     """A thread is not there in a child of its process: what it was given is done before."""
-    for stretch in _LATEST:
+    for stretch in tuple(_LATEST):
         stretch.exception()
 
 
@@ -160,8 +160,9 @@ class FastLedger:
         else:
             if len(self._reading) == MOST_WAITING:
                 _check(self._reading.popleft().result())
-            _LATEST.append(_reader().submit(self._read, said))
-            self._reading.append(_LATEST[-1])
+            stretch = _reader().submit(self._read, said)
+            self._reading.append(stretch)
+            _LATEST.append(stretch)
 
     def _read(self, said: Ids) -> int:
         return int(self._library.curta_ledger_take(self._pointer, _at(said), len(said)))

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections import deque
+from concurrent.futures import Future
 from functools import cache
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from curta.errors import TokenError
+from curta.machine import fast_ledger
 from curta.machine.extents import extents_of
 from curta.machine.ids import EXIT_ID, FIRST_BYTE, FRAME_ID, STORED_ID, Ids
 from curta.machine.instructions import CORE, GLOBALS
@@ -142,3 +146,23 @@ def test_a_ledger_may_lag_behind(monkeypatch: pytest.MonkeyPatch) -> None:
                 each.take(part)
     plain, fast = map(state, ledgers)
     assert plain == fast
+
+
+def test_a_ledger_waits_for_its_own_stretches(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another thread may give the reader something of another ledger's meanwhile."""
+
+    class Meanwhile(deque[Any]):
+        def append(self, stretch: object) -> None:
+            super().append(stretch)
+            super().append(Future())  # never done
+
+    monkeypatch.setattr(fast_ledger, "LONG", 1000)
+    monkeypatch.setattr(fast_ledger, "_LATEST", Meanwhile())
+    instance = begun()
+    instance.invoke("fibonacci", 17)
+    said = instance.conversation.said()
+    assert len(said) > fast_ledger.LONG
+    ledger = fast_ledger.FastLedger(instance.conversation.program)
+    ledger.take(said)
+    (stretch,) = ledger._reading
+    assert stretch.exception(timeout=20) is None
