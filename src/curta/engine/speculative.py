@@ -46,10 +46,17 @@ class SpeculativeSession(Session):
 
     engine: Speculative
 
-    def __init__(self, engine: Speculative) -> None:
+    def __init__(self, engine: Speculative, draft: Session | None = None) -> None:
         super().__init__(engine)
-        self.draft = engine.drafts.session()
+        self.draft = draft or engine.drafts.session()
         self.softmax = engine.softmax.session()
+
+    def fresh(self) -> SpeculativeSession:
+        return SpeculativeSession(self.engine, self.draft.fresh())
+
+    def close(self) -> None:
+        self.draft.close()
+        self.softmax.close()
 
     def _read(self, tokens: Ids, asked: Mask) -> Iterator[Ids]:
         """Both levels read: what softmax says, up to where something else was drafted."""
