@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from curta.engine.hot import Warming, Workshop
 
 FLAGS = ("-fwrapv", "-lm")
+LESS_OPTIMISED = ("-O1", "-fexpensive-optimizations")
+"""The second is one of -O2 that leaves jumps behind templates where they are."""
 LARGE = 1_000_000
 """Characters of a source that would take a compiler too long with all of its optimisations."""
 
@@ -109,7 +111,7 @@ class Library(SimpleNamespace):
     """The compiled functions of one model."""
 
     def __init__(self, source: str) -> None:
-        flags = (*FLAGS, "-O1") if len(source) > LARGE else FLAGS
+        flags = (*FLAGS, *LESS_OPTIMISED) if len(source) > LARGE else FLAGS
         found = UNITS.search(source)
         units = int(found[1]) if found else 1
         path: Path = build_library(source, name="native", flags=flags, units=units)

@@ -5,13 +5,16 @@ what the template for its selector says. It ends where that is not known, or roo
 say nothing; the general step does the rest. `take` takes tokens of a prompt in. Both hold once a
 run is `ready`, out of what a prompt left behind.
 
+Behind each template stands the way to all others, not once for all of them: what comes next depends
+on what came before, and a processor foresees where a jump leads by where it stands.
+
 What is between `/// name` and `///` is read by others: see kit.py.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 
 from curta.dyadic import Number
@@ -27,15 +30,16 @@ from curta.engine.native.routine import Routine
 from curta.engine.native.selector import NotWorthItError
 from curta.engine.native.tables import array_to_c
 
-UNITS = 3
+UNITS = 2
 LONG = 1_000_000
-"""Characters of code from which on a compiler is given it in units, side by side."""
+"""Characters of templates from which on a compiler is given them in units, side by side."""
+MOST_WAYS = 1 << 12
+"""Larger selectors have no template."""
 
 MACROS = """\
 #define PLACES
 #define ARRIVE(place) to = (place)
-#define GO goto dispatch
-enum { ELSEWHERE, GIVES_UP, LEAVES };
+enum { GIVES_UP, LEAVES = -1 }; /* or the number of the unit that goes on */
 enum { BETWEEN = 4 }; /* tokens, at least, before code for places is tried again */
 
 /* Whether there is code for a place. */
@@ -43,6 +47,13 @@ INLINE int is_hot(const Places *places, int64_t place) {
     const uint64_t number = (uint64_t)(place - places->first);
     return number < (uint64_t)places->count && places->here[number];
 }
+
+#define NEXT { \\
+    if (s->exhausted || next > end || !is_here(s, to)) goto give_up; \\
+    if (s->places && next > said + BETWEEN && is_hot(s->places, to)) goto give_up; \\
+    const uint64_t selector = (uint64_t)selector_at(s, to); \\
+    if (selector >= sizeof ways / sizeof *ways) goto give_up; \\
+    goto *ways[selector]; }
 
 """
 
@@ -60,9 +71,9 @@ class RunWriter(CodeWriter):
         if not templates:
             raise NotWorthItError
         others = [*self.step(), *self.ready(), *self.take(), *self.where()]
-        units = units_of(templates, len("".join(others)))
+        units = units_of(templates)
         code = [*self.known(list(templates)), *self.frame_of_units(len(units))]
-        code += [line for unit in enumerate(units) for line in self.unit(*unit)]
+        code += [line for number in range(len(units)) for line in self.unit(number + 1, units)]
         code += within(0, [*others, *self.run(len(units))])
         given = [] if self.intake is None else self.intake.classes
         return "\n".join(
@@ -81,6 +92,8 @@ class RunWriter(CodeWriter):
         """What is done at a place, by its selector; left out where that cannot be written."""
         found = dict[Number, str]()
         for value in self.places.selectors():
+            if value not in range(MOST_WAYS):
+                continue
             with suppress(NotWorthItError):
                 found[value] = self.templates.template(value)
         return found
@@ -99,16 +112,14 @@ class RunWriter(CodeWriter):
 
     def run(self, units: int) -> list[str]:
         kept = list(self.kept())
-        calls = [f"if (!how) how = unit{number}(s, &run);" for number in range(units)]
+        calls = [f"if (how == {n}) how = unit{n}(s, &run);" for n in range(1, units + 1)]
         return [
             "static int64_t run(State *s, int32_t first, int32_t *said, int64_t count) {",
             *section("begin", self.templates.begin()),
             f"Run run = {{said, next, end, {', '.join([*kept, *self.open()])}}};",
-            "int how = ELSEWHERE;",
-            "while (!how) {",
-            "const int32_t *const before = run.next;",
+            "int how = 1;",
+            "while (how > 0) {",
             *calls,
-            "if (!how && run.next == before) how = GIVES_UP;",
             "}",
             "next = run.next;",
             *(f"{name} = run.{name};" for name in kept),
@@ -130,7 +141,8 @@ class RunWriter(CodeWriter):
         shared = ["#define SHARED static"]
         if units > 1:
             hidden = '#define SHARED __attribute__((visibility("hidden")))'
-            shared = [f"#define UNITS {units}", "#ifdef UNIT", hidden, "#else", *shared, "#endif"]
+            count = f"#define UNITS {units + 1}"
+            shared = [count, "#ifdef UNIT", hidden, "#else", *shared, "#endif"]
         members = [
             f"int32_t *said, *next, *end; int64_t {', '.join(self.kept())};",
             *(f"{kind} *{name};" for name, kind in self.open().items()),
@@ -138,21 +150,28 @@ class RunWriter(CodeWriter):
         return [
             *shared,
             f"typedef struct {{ {' '.join(members)} }} Run;",
-            *(f"SHARED int unit{number}(State *s, Run *run);" for number in range(units)),
+            *(f"SHARED int unit{number}(State *s, Run *run);" for number in range(1, units + 1)),
+            self.macro_of_fields(),
         ]
 
-    def unit(self, number: int, templates: dict[Number, str]) -> list[str]:
-        """What is done at places with these templates, one after the other."""
-        kept = list(self.kept())
+    def macro_of_fields(self) -> str:
+        """What a template knows of the place."""
         fields = "".join(f", field{n} = fields[{n}]" for n in range(len(self.places.fields)))
-        cases = [
-            line
-            for value, text in templates.items()
-            for line in (f"case {value}:", *section(f"template{value}", ["{", text, "}"]))
+        found = "int64_t fields[FIELDS]; fields_of(s, to, fields);"
+        return f"#define FIELDS_HERE {found} const int64_t place = to{fields};"
+
+    def unit(self, number: int, units: Sequence[Mapping[Number, str]]) -> list[str]:
+        """What is done at places with the templates of one unit."""
+        kept, templates = list(self.kept()), units[number - 1]
+        goes_on = {value: n for n, unit in enumerate(units, start=1) for value in unit}
+        ways = [
+            "give_up" if n not in goes_on else f"on{n}" if n in templates else f"unit{goes_on[n]}"
+            for n in range(int(max(goes_on)) + 1)
         ]
         lines = [
             f"SHARED int unit{number}(State *s, Run *run) {{",
-            "int how = ELSEWHERE;",
+            f"static const void *const ways[] = {{{', '.join(f'&&{way}' for way in ways)}}};",
+            "int how;",
             "const int64_t position = s->position;",
             "int32_t token, *const said = run->said, *next = run->next, *const end = run->end;",
             "(void)token, (void)said, (void)position;",
@@ -160,16 +179,9 @@ class RunWriter(CodeWriter):
             *self.arrays(),
             *self.latest(),
             *(f"{name} = run->{name};" for name in self.open()),
-            "dispatch: {",
-            "if (s->exhausted || next > end || !is_here(s, to)) goto give_up;",
-            "if (s->places && next > said + BETWEEN && is_hot(s->places, to)) goto give_up;",
-            "int64_t fields[FIELDS];",
-            "fields_of(s, to, fields);",
-            f"const int64_t place = to{fields};",
-            f"switch (field{self.facts()['selector']}) {{",
-            *cases,
-            "default: goto out;",
-            "} }",
+            "NEXT",
+            *(line for value, text in templates.items() for line in self.at(value, text)),
+            *(f"unit{n}: how = {n}; goto out;" for n in set(goes_on.values()) - {number}),
             "give_up: how = GIVES_UP; goto out;",
             "leave: how = LEAVES;",
             "out: run->next = next;",
@@ -178,6 +190,14 @@ class RunWriter(CodeWriter):
             "}\n",
         ]
         return within(number, lines)
+
+    def at(self, value: Number, template: str) -> list[str]:
+        """What is done at places with one template."""
+        lines = section(f"template{value}", ["{", template, "}"])
+        lines = [f"on{value}: {{ FIELDS_HERE", *lines, "}"]
+        if "GO;" in template.split("\n"):
+            lines = [f"#define GO goto after{value}", *lines, "#undef GO", f"after{value}: NEXT"]
+        return lines
 
     # -- prompts ------------------------------------------------------------------------------
 
@@ -265,6 +285,11 @@ class RunWriter(CodeWriter):
             *lines,
             "}\n",
             *self.is_here(selectors),
+            "INLINE int64_t selector_at(State *s, int64_t place) {",
+            "int64_t fields[FIELDS];",
+            "fields_of(s, place, fields);",
+            f"return fields[{self.facts()['selector']}];",
+            "}\n",
         ]
 
     def is_here(self, selectors: Sequence[Number]) -> list[str]:
@@ -286,19 +311,33 @@ class RunWriter(CodeWriter):
         return ["INLINE int is_here(State *s, int64_t place) {", "(void)s;", *lines, "}\n"]
 
 
-def units_of(templates: dict[Number, str], before: int) -> list[dict[Number, str]]:
-    """The templates in units of one length, the short ones first: a run that changes between short
-    ones and long ones has more to do in these than in changing. The first has what is written
-    `before` them besides, and so much less of them.
+def units_of(templates: Mapping[Number, str]) -> list[dict[Number, str]]:
+    """The templates in units of one length, those with short ways through them first: who changes
+    to a long one, and back, has more to do there than in changing.
     """
-    size = before + sum(map(len, templates.values()))
+    size = sum(map(len, templates.values()))
     units = UNITS if size > LONG else 1
     found = [dict[Number, str]() for _ in range(units)]
-    length = before
-    for value, text in sorted(templates.items(), key=lambda one: len(one[1])):
+    length = 0
+    for value, text in sorted(templates.items(), key=lambda one: longest_way(one[1])):
         length += len(text)
         found[min((length - 1) * units // size, units - 1)][value] = text
     return found
+
+
+def longest_way(template: str) -> int:
+    """Characters of what is executed at most: what is between two lines that tell how is left at
+    its end, so what follows it is another way.
+    """
+    outer, longest = [0], 0
+    for line in template.split("\n"):
+        if line == "//@end":
+            longest = max(longest, outer.pop())
+        elif line.startswith("//@"):
+            outer.append(outer[-1])
+        else:
+            outer[-1] += len(line)
+    return max(longest, outer[-1])
 
 
 def within(unit: int, lines: list[str]) -> list[str]:
