@@ -22,7 +22,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from report import print_machine, print_table, spread
+from report import complete_machine, print_machine, print_table, spread
 
 WALK = """
 #include <stdint.h>
@@ -66,6 +66,7 @@ def main() -> None:
         print(json.dumps(run(json.loads(chosen.worker))))
         return
     print_machine(["numpy", "ziglang"])
+    complete_machine()
     rounds = 1 if chosen.quick else 3
     started(1, STEPS[0])  # fills the caches
     show_lengths(STEPS[: 3 if chosen.quick else None], rounds)

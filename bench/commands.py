@@ -6,13 +6,15 @@ Run: python bench/commands.py [--rounds N] [--before CHECKOUT]
 Programs are run once before, so that all they are made of is kept. With `--before CHECKOUT`
 another checkout of curta starts in turns with this one. With `--cold` nothing is kept: the first
 C program and the first WebAssembly file of a new user, with a compiler of the system's and without,
-beside `zig cc` alone, which has to build its C library for any of them. Python's bytecode is there
-in either case, as it is where curta was installed.
+beside `zig cc` alone, which has to build its C library for any of them; and how long it takes until
+all is compiled that a run does not wait for (on Linux). Python's bytecode is there in either case,
+as it is where curta was installed.
 """
 
 from __future__ import annotations
 
 import argparse
+import ctypes
 import os
 import resource
 import subprocess
@@ -20,6 +22,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -41,10 +44,15 @@ COMMANDS = (
 )
 
 
+SET_CHILD_SUBREAPER = 36
+"""Of prctl: what processes begin that end before is then a child of this one."""
+
+
 class Taken(NamedTuple):
-    """What a process took: of the clock, and of processors."""
+    """What a process took: of the clock, until all that it began had ended, and of processors."""
 
     seconds: float
+    in_all: float
     processors: float
 
 
@@ -77,7 +85,7 @@ def show_warm(rounds: int, checkouts: Sequence[Path]) -> None:
                     taken[checkout].append(started(folder, command, PYTHONPATH=path))
             names = ["now"] if len(checkouts) == 1 else ["before", "now"]
             rows += [
-                [f"python {words}", name, *in_columns(each[1:], 3)]
+                [f"python {words}", name, *in_columns([one[::2] for one in each[1:]], 3)]
                 for name, each in zip(names, taken.values(), strict=True)
             ]
     print_table("Start-up", ["command", "", "seconds", "of processors"], rows)
@@ -85,6 +93,8 @@ def show_warm(rounds: int, checkouts: Sequence[Path]) -> None:
 
 def show_cold(rounds: int) -> None:
     """Every run has a cache of its own; the compilers' order is that of `find_compiler`."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     zig = find_zig()
     assert zig is not None, "pip install ziglang"
     runs: dict[str, list[Taken]] = {}
@@ -106,9 +116,8 @@ def show_cold(rounds: int) -> None:
                     given |= {} if path is None else {"PATH": path}
                     runs.setdefault(name, []).append(started(folder, command, **given))
     rows = [[name, *in_columns(each[1:], 1)] for name, each in runs.items()]
-    print_table(
-        f"The first run of all, {rounds} rounds", ["command", "seconds", "of processors"], rows
-    )
+    header = ["command", "seconds", "until all is compiled", "of processors"]
+    print_table(f"The first run of all, {rounds} rounds", header, rows)
 
 
 def started(folder: str, command: Sequence[str], **environment: str) -> Taken:
@@ -116,7 +125,11 @@ def started(folder: str, command: Sequence[str], **environment: str) -> Taken:
     begun, before = time.perf_counter(), processors()
     given = {**os.environ, **environment}
     subprocess.run(command, cwd=folder, env=given, capture_output=True, check=True)
-    return Taken(time.perf_counter() - begun, processors() - before)
+    seconds = time.perf_counter() - begun
+    with suppress(ChildProcessError):
+        while True:
+            os.waitpid(-1, 0)
+    return Taken(seconds, time.perf_counter() - begun, processors() - before)
 
 
 def processors() -> float:
@@ -125,7 +138,7 @@ def processors() -> float:
     return usage.ru_utime + usage.ru_stime
 
 
-def in_columns(taken: Sequence[Taken], digits: int) -> list[str]:
+def in_columns(taken: Sequence[Sequence[float]], digits: int) -> list[str]:
     return [spread(list(column), digits) for column in zip(*taken, strict=True)]
 
 

@@ -17,7 +17,7 @@ from curta.engine.plain import use_threads
 from curta.engine.speculative import Speculative
 from curta.machine.weights import load_machine
 from replay import softmax_runs
-from report import print_machine, print_table, spread
+from report import complete_machine, print_machine, print_table, spread
 
 AT_ONCE = 200
 """So many tokens are generated one by one: the others of a run would take minutes."""
@@ -29,6 +29,7 @@ def main() -> None:
     options.add_argument("--cores", type=int, default=2, help="for softmax")
     chosen = options.parse_args()
     print_machine(["numpy", "torch"])
+    complete_machine()
     use_threads(chosen.cores)
     engine = load_machine("speculative")
     assert isinstance(engine, Speculative)

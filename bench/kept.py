@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from chapters import MILLION, path
-from report import print_machine, print_table, spread
+from report import complete_machine, print_machine, print_table, spread
 
 STATES = (1, 64, 512)
 """KiB."""
@@ -67,6 +67,7 @@ def main() -> None:
         print(json.dumps(WORKERS[name](*json.loads(request))))
         return
     print_machine(["numpy", "ziglang", "torch"])
+    complete_machine()
     rounds, steps = (1, STEPS // 10) if chosen.quick else (3, STEPS)
     with tempfile.TemporaryDirectory() as folder:
         show_keeping(Path(folder), steps, rounds)

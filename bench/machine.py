@@ -25,7 +25,7 @@ from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from report import print_machine, print_table, spread
+from report import complete_machine, print_machine, print_table, spread
 
 if TYPE_CHECKING:
     from curta.machine.run import Run
@@ -79,6 +79,7 @@ def main() -> None:
         print(json.dumps(WORKERS[engine](json.loads(request))))
         return
     print_machine(["numpy", "wasmtime", "pywasm", "ziglang"])
+    complete_machine()
     rounds = 1 if chosen.quick else chosen.rounds
     programs = [program for program in PROGRAMS if chosen.only in program.name]
     engines = (*ENGINES, *(("baked",) if chosen.baked else ()))

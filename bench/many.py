@@ -21,7 +21,7 @@ from pathlib import Path
 from statistics import median
 
 from machine import MILLION, PROGRAMS, ROOT, compiled
-from report import print_machine, print_table, spread
+from report import complete_machine, print_machine, print_table, spread
 
 PROGRAM = next(program for program in PROGRAMS if program.source == "collatz64.c")
 INSTANCES = 300
@@ -39,6 +39,7 @@ def main() -> None:
         print(map_all(int(runs)) if way == "map" else run_all(int(runs)))
         return
     print_machine(["numpy"])
+    complete_machine()
     runs, rounds = (200, 1) if chosen.quick else (chosen.runs, chosen.rounds)
     show_runs(runs, rounds)
     show_instances(rounds)

@@ -24,7 +24,7 @@ from statistics import median
 from typing import Any
 
 from machine import MILLION, PROGRAMS, Program, compiled, run_wasmtime
-from report import print_machine, print_table, spread
+from report import complete_machine, print_machine, print_table, spread
 from wasm3_host import ExitError, Host
 
 FIB = "(define (fib n) (if (< n 2) n (+ (fib (- n 1)) (fib (- n 2))))) (fib {})"
@@ -54,6 +54,7 @@ def main() -> None:
         print(json.dumps(WORKERS[engine](json.loads(request))))
         return
     print_machine(["numpy", "wasmtime", "pywasm3"])
+    complete_machine()
     rounds = 1 if chosen.quick else chosen.rounds
     integer = [p for p in PROGRAMS if "f64" not in p.name]
     programs = [p for p in (*integer, *LONGER) if chosen.only in p.name]

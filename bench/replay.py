@@ -30,7 +30,7 @@ from curta.engine.hull import Backend
 from curta.engine.hull_level import HullLevel
 from curta.machine.machine import Machine
 from curta.machine.weights import load_machine
-from report import print_machine, print_table, spread
+from report import complete_machine, print_machine, print_table, spread
 
 HERE = Path(__file__).resolve().parent.parent
 RUNS = {"queens": ["9"], "nbody": ["100"]}
@@ -65,6 +65,7 @@ def main() -> None:
         print(json.dumps(read(np.load(chosen.read), chosen)))
         return
     print_machine(["numpy", "torch"])
+    complete_machine()
     if chosen.level != "plain":
         print_level("hull", hull_runs(chosen.tokens), chosen)
     if chosen.level != "hull":

@@ -9,8 +9,10 @@ from importlib.metadata import PackageNotFoundError, version
 from statistics import median
 
 import curta
+from curta.engine.native_level import Native
 from curta.engine.toolchain import compiler_version, find_compiler
 from curta.errors import CurtaError
+from curta.machine.weights import load_machine
 
 
 def print_machine(packages: Sequence[str]) -> None:
@@ -25,6 +27,13 @@ def print_machine(packages: Sequence[str]) -> None:
     except CurtaError as error:
         print(f"compiler   {error}")
     print()
+
+
+def complete_machine() -> None:
+    """Have all of the machine's code compiled: a run begins with a part of it."""
+    engine = load_machine()
+    assert isinstance(engine, Native)
+    engine.library.complete()
 
 
 def processor() -> str:

@@ -36,7 +36,7 @@ from curta.hybrid import Module
 from curta.hybrid.hearing import Hearing
 from curta.hybrid.modules import modules_of
 from curta.intervals import wilson
-from report import print_machine, print_table
+from report import complete_machine, print_machine, print_table
 
 LEARNED = {
     "+": [
@@ -94,6 +94,7 @@ def main() -> None:
     count = 2 if arguments.quick else arguments.count
     learned = None if arguments.quick else trained(Path(arguments.learned))
     print_machine(["torch", "transformers", "jax"])
+    complete_machine()
     schools: dict[str, Asks] = {
         "compile": compiled(), "learn": learned or nothing, "delegate": language_model(None),
         "as it came": language_model(models.AS_IT_CAME),

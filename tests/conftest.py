@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -68,7 +69,7 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 @pytest.fixture(autouse=True, scope="session")
 def machine_read_once() -> Iterator[None]:
     """The machine's weights take a second or two to read: a process does so once. What is told of
-    passes, or has extensions, does it anew.
+    passes, or has extensions, does it anew. All of its code is there before anything is said.
     """
     from curta.compiler import Model
     from curta.compiler.compile import OnPass
@@ -77,10 +78,16 @@ def machine_read_once() -> Iterator[None]:
 
     read = weights.machine_model
     default = cache(read)
+    begun = weights.CachedNative.__init__
 
     def machine_model(extensions: Sequence[Extension] = (), on_pass: OnPass | None = None) -> Model:
         return read(extensions, on_pass) if extensions or on_pass else default()
 
+    def whole(engine: weights.CachedNative, *given: Any) -> None:
+        begun(engine, *given)
+        engine.library.complete()
+
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(weights, "machine_model", machine_model)
+        patch.setattr(weights.CachedNative, "__init__", whole)
         yield

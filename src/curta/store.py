@@ -22,7 +22,7 @@ import tempfile
 import time
 import zlib
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -113,6 +113,22 @@ class Shelf:
         os.replace(file, path)
         prune_daily()
         return path
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Others who ask for the same shelf wait, where the system has locks."""
+        handle = None
+        with suppress(ImportError, OSError):
+            import fcntl
+
+            self.folder.mkdir(parents=True, exist_ok=True)
+            handle = os.open(self.folder, os.O_RDONLY)
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        try:
+            yield
+        finally:
+            if handle is not None:
+                os.close(handle)
 
 
 def key_of(made_by: bytes | None, *parts: bytes) -> str | None:

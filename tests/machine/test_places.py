@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from curta import Machine
-from curta.engine import builds, hot
+from curta.engine import beside, builds, hot
 from curta.engine.base import Answers
 from curta.engine.native.kit import Kit, Place, program_to_c
 from curta.engine.native_level import Native, NativeSession
@@ -192,7 +192,7 @@ def test_code_is_made_in_another_process(
     monkeypatch.setattr(hot, "COLD", 5000)
     monkeypatch.setattr(hot, "SAMPLED", 5000)
     monkeypatch.setattr(hot, "WINDOW", 1000)
-    monkeypatch.setattr(builds, "begin", finished(builds.begin))
+    monkeypatch.setattr(beside, "begin", finished(beside.begin))
     monkeypatch.setattr(Native, "chunk", 2000)
     said, figures = tokens_of(now, mixture)
     np.testing.assert_array_equal(said, general(monkeypatch, mixture))
@@ -211,10 +211,11 @@ def test_a_compiler_ends_with_what_it_works_for(
     monkeypatch.setattr(sys, "executable", str(compiler))
     none = np.zeros(0, dtype=np.int64)
     request = builds.Request("", "", "", builds.Sample(), (none, none), (), 1)
-    process = builds.begin(request)
+    process = beside.begin(builds.make_beside, request)
+    assert process is not None
     with pipe.open() as said:
         assert said.readline() == "begun\n"
-        builds.stop(process)
+        beside.stop(process)
         assert select.select([said], [], [], 60)[0], "it lives on"
         assert said.read() == ""
 
@@ -233,7 +234,7 @@ def test_a_baked_program_goes_over_as_a_prompted_one_does(
     monkeypatch.setenv("CURTA_PLACES", "later")
     monkeypatch.setattr(hot, "COLD", 5000)
     monkeypatch.setattr(hot, "SAMPLED", 5000)
-    monkeypatch.setattr(builds, "begin", finished(builds.begin))
+    monkeypatch.setattr(beside, "begin", finished(beside.begin))
     monkeypatch.setattr(Native, "chunk", 2000)
     baked = load_baked(path)
     run = baked.run()

@@ -8,16 +8,11 @@ by the prompt that the run began with.
 from __future__ import annotations
 
 import json
-import os
-import pickle
-import signal
-import sys
 from collections import Counter
 from collections.abc import Iterable
-from contextlib import suppress
 from dataclasses import astuple, dataclass, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -26,10 +21,6 @@ from curta.engine.base import Ids
 from curta.engine.native.kit import Kit, Place, program_to_c
 from curta.engine.toolchain import build_library
 from curta.store import Shelf, key_of
-
-if TYPE_CHECKING:
-    import subprocess
-
 
 HOT = Shelf("hot", compressed=True)
 FLAGS = ("-fwrapv", "-lm", "-O1")
@@ -131,6 +122,14 @@ def place_of(found: list[Any]) -> Place:
 # -- what is made ---------------------------------------------------------------------------------
 
 
+NOTHING_TO_ADD = 3
+"""How another process ends if it can add nothing to what there is."""
+
+
+def make_beside(request: Request) -> int:
+    return 0 if make(request) else NOTHING_TO_ADD
+
+
 def make(request: Request) -> Made | None:
     """Compile code for the places that are hot, and keep it; None if nothing can be added."""
     kit = Kit.of(request.source)
@@ -174,47 +173,3 @@ def instructions(kit: Kit, tokens: Ids, places: Numbers) -> list[tuple[int, tupl
     at, classes = places.tolist(), classes_of_tokens(class_of(kit), tokens).tolist()
     ends = [number for number, one in enumerate(classes, start=1) if one in kit.ending]
     return [(at[start], tuple(classes[start:end])) for start, end in pairwise(ends)]
-
-
-# -- by another process ---------------------------------------------------------------------------
-
-
-BESIDE = 10
-"""How much later it gets a processor's time."""
-NOTHING_TO_ADD = 3
-"""How the other process ends if it can add nothing to what there is."""
-
-
-def begin(request: Request) -> subprocess.Popen[bytes]:
-    """Have another process make what is requested, and keep it; `stop` ends it."""
-    import subprocess
-
-    command = [sys.executable, "-c", "from curta.engine.builds import main; main()"]
-    nothing = subprocess.DEVNULL
-    process = subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=nothing, stderr=nothing, process_group=0
-    )
-    assert process.stdin is not None
-    with suppress(OSError), process.stdin as given:
-        pickle.dump(request, given)
-    return process
-
-
-def stop(process: subprocess.Popen[bytes]) -> None:
-    """End it, and the compiler that works for it."""
-    if process.poll() is None:
-        if hasattr(os, "killpg"):
-            os.killpg(process.pid, signal.SIGKILL)
-        else:
-            process.kill()
-        process.wait()
-
-
-def main() -> None:
-    """What the other process does: a request is on its input. The run goes first where they share
-    processors.
-    """
-    if hasattr(os, "nice"):
-        os.nice(BESIDE)
-    request = pickle.load(sys.stdin.buffer)
-    sys.exit(0 if make(request) else NOTHING_TO_ADD)

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from curta.engine import builds
+from curta.engine import beside, builds
 from curta.engine.base import Answers, Ids
 from curta.engine.builds import ENOUGH, Made, Numbers, Request, Sample
 from curta.engine.model_cache import SOURCES
@@ -247,8 +247,9 @@ class Warming:
             with suppress(CurtaError):
                 self.arrived(builds.make(self.request))
         else:
-            self.process = builds.begin(self.request)
-            atexit.register(builds.stop, self.process)
+            self.process = beside.begin(builds.make_beside, self.request)
+            if self.process is not None:
+                atexit.register(beside.stop, self.process)
 
     def collect(self, process: subprocess.Popen[bytes]) -> None:
         """Use code that another process makes, when it is there."""
@@ -327,4 +328,4 @@ class Warming:
 
     def stop(self) -> None:
         if self.process is not None:
-            builds.stop(self.process)
+            beside.stop(self.process)

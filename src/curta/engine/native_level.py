@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import re
 from collections.abc import Iterator, Sequence
 from ctypes import c_int32, c_int64, c_void_p
 from functools import cached_property
@@ -17,21 +16,14 @@ from curta.dyadic import power_of_two
 from curta.engine.base import Answers, Engine, Ids, Mask, Residuals, Session, broken_promise
 from curta.engine.beginnings import Beginnings
 from curta.engine.model_cache import cached_source
-from curta.engine.toolchain import Signatures, build_library, load_functions
+from curta.engine.toolchain import Signatures, load_functions, load_library
+from curta.engine.units import Units
 from curta.errors import RegionError, UserError
 from curta.settings import read_settings
 
 if TYPE_CHECKING:
     from curta.compiler.model import Model
     from curta.engine.hot import Warming, Workshop
-
-FLAGS = ("-fwrapv", "-lm")
-LESS_OPTIMISED = ("-O1", "-fexpensive-optimizations")
-"""The second is one of -O2 that leaves jumps behind templates where they are."""
-LARGE = 1_000_000
-"""Characters of a source that would take a compiler too long with all of its optimisations."""
-
-UNITS = re.compile(r"^#define UNITS (\d+)$", re.MULTILINE)
 
 
 def written_c(model: Model, **choices: bool) -> str:
@@ -96,6 +88,7 @@ SIGNATURES: Signatures = {
     "follow": (c_int64, c_void_p, c_int32, c_void_p, c_void_p, c_int64),
     "fields": (c_int32, c_void_p, c_void_p, c_int64, c_void_p),
     "set_places": (None, c_void_p, c_void_p),
+    "set_unit": (None, c_int32, c_void_p),
     "placed": (c_int64, c_void_p),
     "stream": (None, c_void_p, c_void_p),
     "beginning": (c_void_p, c_void_p, c_int64),
@@ -111,18 +104,31 @@ class Library(SimpleNamespace):
     """The compiled functions of one model."""
 
     def __init__(self, source: str) -> None:
-        flags = (*FLAGS, *LESS_OPTIMISED) if len(source) > LARGE else FLAGS
-        found = UNITS.search(source)
-        units = int(found[1]) if found else 1
-        path: Path = build_library(source, name="native", flags=flags, units=units)
+        self.units = Units(source)
+        path: Path = self.units.build()
         super().__init__(**load_functions(path, "curta_", SIGNATURES))
         self.source, self.path = source, path
+        if read_settings().places == "now":
+            self.units.build_others()
+        self.grow()
         self.has_places = hasattr(self, "fields")
         if self.has_places:
             self.field_count = int(self.fields(None, None, 0, None))
 
+    def grow(self) -> None:
+        """Take units in that were compiled meanwhile."""
+        for number, path in self.units.found():
+            unit = getattr(load_library(path), f"curta_unit{number}")
+            self.set_unit(number, ctypes.cast(unit, c_void_p))
+
+    def complete(self) -> None:
+        """Wait until all units are there."""
+        self.units.build_others()
+        self.grow()
+
     def say(self, state: int, first: int, said: Ids, answers: Answers | None) -> int:
         """Fill `said`, as far as there is something to say; returns how many there are."""
+        self.grow()
         room = state, first, said.ctypes.data, len(said)
         if answers is None or not len(answers.left):
             return int(self.generate(*room, None))

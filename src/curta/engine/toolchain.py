@@ -17,6 +17,7 @@ operation, no reassociation. Exactness proofs elsewhere depend on these flags.
 from __future__ import annotations
 
 import ctypes
+import hashlib
 import importlib.util
 import os
 import shlex
@@ -25,6 +26,7 @@ import sys
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -94,21 +96,19 @@ def compiler_version(compiler: Compiler) -> str:
     return lines[0].strip() if lines else "unknown version"
 
 
-def build_library(source: str, *, name: str, flags: tuple[str, ...] = (), units: int = 1) -> Path:
+def build_library(source: str, *, name: str, flags: tuple[str, ...] = ()) -> Path:
     """The path of a loadable shared library made of `source`, compiled if it is not kept.
 
-    `flags` come after the source file, so `-lm` links where it should. A source of several `units`
-    is compiled once for each, side by side, with UNIT defined as 0, 1 and so on.
+    `flags` come after the source file, so `-lm` links where it should.
     """
     compiler = find_compiler()
-    key = f"{name}-{_key(source, (*flags, str(units)), compiler)}"
-    path = LIBRARIES.find_file(key, _SUFFIX)
-    if path is not None:
-        with suppress(OSError):
-            ctypes.CDLL(str(path))
-            return path
-        path.unlink(missing_ok=True)
-    return _compile(source, flags, units, compiler, key)
+    key = _key(source, name, flags, compiler)
+    return _kept(key) or _compile(source, flags, compiler, key)
+
+
+def find_library(source: str, *, name: str, flags: tuple[str, ...] = ()) -> Path | None:
+    """The same, if it is kept."""
+    return _kept(_key(source, name, flags, find_compiler()))
 
 
 def zeros_source() -> str:
@@ -214,13 +214,28 @@ def _file_identity(path: str) -> str:
     return f"{real_path}:{status.st_mtime_ns}:{status.st_size}"
 
 
-def _key(source: str, flags: tuple[str, ...], compiler: Compiler) -> str | None:
+def _key(source: str, name: str, flags: tuple[str, ...], compiler: Compiler) -> str:
     machine = os.uname().machine if hasattr(os, "uname") else str(sys.maxsize)
-    parts = (sys.platform, machine, source, *BASE_FLAGS, *flags, *compiler.command)
-    return key_of(compiler.identity.encode(), *(part.encode() for part in parts))
+    parts = (sys.platform, machine, *BASE_FLAGS, *flags, *compiler.command)
+    return f"{name}-{key_of(_digest(source), compiler.identity.encode(), *map(str.encode, parts))}"
 
 
-def _compile(source: str, flags: tuple[str, ...], units: int, compiler: Compiler, key: str) -> Path:
+@lru_cache(1)
+def _digest(source: str) -> bytes:
+    return hashlib.sha256(source.encode()).digest()
+
+
+def _kept(key: str) -> Path | None:
+    path = LIBRARIES.find_file(key, _SUFFIX)
+    if path is not None:
+        with suppress(OSError):
+            ctypes.CDLL(str(path))
+            return path
+        path.unlink(missing_ok=True)
+    return None
+
+
+def _compile(source: str, flags: tuple[str, ...], compiler: Compiler, key: str) -> Path:
     import tempfile
 
     try:
@@ -228,28 +243,13 @@ def _compile(source: str, flags: tuple[str, ...], units: int, compiler: Compiler
         with tempfile.TemporaryDirectory(prefix=f".{key}-", dir=LIBRARIES.folder) as folder:
             source_file = Path(folder) / "source.c"
             source_file.write_text(source, encoding="utf-8")
-            inputs = [source_file]
-            if units > 1:
-                inputs = _objects(compiler, source_file, flags, units)
             built = Path(folder) / f"built{_SUFFIX}"
-            _run_compiler(compiler, ("-shared", *map(str, inputs), *flags), built)
+            _run_compiler(compiler, ("-shared", str(source_file), *flags), built)
             final = LIBRARIES.put_file(key, _SUFFIX, built)
     except OSError as error:
         raise unwritable(LIBRARIES.folder, error) from error
     load_library(final)
     return final
-
-
-def _objects(compiler: Compiler, source: Path, flags: tuple[str, ...], units: int) -> list[Path]:
-    """The units of a source, compiled side by side."""
-    from concurrent.futures import ThreadPoolExecutor
-
-    compiled = tuple(flag for flag in flags if not flag.startswith("-l"))
-    objects = [source.with_name(f"unit{unit}.o") for unit in range(units)]
-    parts = [(f"-DUNIT={unit}", "-c", str(source), *compiled) for unit in range(units)]
-    with ThreadPoolExecutor(units) as workers:
-        list(workers.map(_run_compiler, [compiler] * units, parts, objects))
-    return objects
 
 
 def unwritable(directory: Path, error: OSError) -> ToolchainError:

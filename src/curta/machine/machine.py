@@ -209,7 +209,7 @@ class Machine:
         preparing = Thread(target=prepare)
         preparing.start()
         yield
-        watcher = watcher or patient("compiling the machine, once: ten seconds or so")
+        watcher = watcher or patient("compiling the machine, once: five seconds or so")
         started = time.monotonic()
         while preparing.is_alive():
             preparing.join(LOOKS)

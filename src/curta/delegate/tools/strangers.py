@@ -46,7 +46,7 @@ class Strangers:
     prepared: Event = field(default_factory=Event)
 
     def prepare(self) -> None:
-        """Have the weights' code compiled, which takes ten seconds the first time of all, and has
+        """Have what a run begins with compiled, which takes seconds the first time of all, and has
         no bounds here.
         """
         with self.preparing:

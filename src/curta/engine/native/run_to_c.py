@@ -8,6 +8,9 @@ run is `ready`, out of what a prompt left behind.
 Behind each template stands the way to all others, not once for all of them: what comes next depends
 on what came before, and a processor foresees where a jump leads by where it stands.
 
+Long templates are divided among units. Without UNIT a compiler is given all of them; else unit 0 is
+a library that needs no other, and each of the others one that it can be given (`units.py`).
+
 What is between `/// name` and `///` is read by others: see kit.py.
 """
 
@@ -112,15 +115,13 @@ class RunWriter(CodeWriter):
 
     def run(self, units: int) -> list[str]:
         kept = list(self.kept())
-        calls = [f"if (how == {n}) how = unit{n}(s, &run);" for n in range(1, units + 1)]
         return [
+            *self.units_to_begin_with(units),
             "static int64_t run(State *s, int32_t first, int32_t *said, int64_t count) {",
             *section("begin", self.templates.begin()),
             f"Run run = {{said, next, end, {', '.join([*kept, *self.open()])}}};",
             "int how = 1;",
-            "while (how > 0) {",
-            *calls,
-            "}",
+            "while (how > 0) how = units[how - 1](s, &run);",
             "next = run.next;",
             *(f"{name} = run.{name};" for name in kept),
             "if (how == LEAVES) goto leave;",
@@ -140,9 +141,8 @@ class RunWriter(CodeWriter):
     def frame_of_units(self, units: int) -> list[str]:
         shared = ["#define SHARED static"]
         if units > 1:
-            hidden = '#define SHARED __attribute__((visibility("hidden")))'
             count = f"#define UNITS {units + 1}"
-            shared = [count, "#ifdef UNIT", hidden, "#else", *shared, "#endif"]
+            shared = [count, "#ifdef UNIT", "#define SHARED", "#else", *shared, "#endif"]
         members = [
             f"int32_t *said, *next, *end; int64_t {', '.join(self.kept())};",
             *(f"{kind} *{name};" for name, kind in self.open().items()),
@@ -150,8 +150,23 @@ class RunWriter(CodeWriter):
         return [
             *shared,
             f"typedef struct {{ {' '.join(members)} }} Run;",
-            *(f"SHARED int unit{number}(State *s, Run *run);" for number in range(1, units + 1)),
+            "typedef int Unit(State *s, Run *run);",
             self.macro_of_fields(),
+        ]
+
+    def units_to_begin_with(self, units: int) -> list[str]:
+        """All that there are, or none of them until they are given."""
+        there = ", ".join(f"curta_unit{number}" for number in range(1, units + 1))
+        if units == 1:
+            return [f"static Unit *const units[] = {{{there}}};"]
+        return [
+            "#ifdef UNIT",
+            "static int no_unit(State *s, Run *run) { return (void)s, (void)run, GIVES_UP; }",
+            f"static Unit *_Atomic units[] = {{{', '.join(['no_unit'] * units)}}};",
+            "void curta_set_unit(int32_t number, Unit *unit) { units[number - 1] = unit; }",
+            "#else",
+            f"static Unit *const units[] = {{{there}}};",
+            "#endif",
         ]
 
     def macro_of_fields(self) -> str:
@@ -169,7 +184,7 @@ class RunWriter(CodeWriter):
             for n in range(int(max(goes_on)) + 1)
         ]
         lines = [
-            f"SHARED int unit{number}(State *s, Run *run) {{",
+            f"SHARED int curta_unit{number}(State *s, Run *run) {{",
             f"static const void *const ways[] = {{{', '.join(f'&&{way}' for way in ways)}}};",
             "int how;",
             "const int64_t position = s->position;",
