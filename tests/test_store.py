@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from threading import Thread
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -112,6 +113,25 @@ def test_two_processes_at_once() -> None:
     )
     processes = [subprocess.Popen([sys.executable, "-c", program]) for _ in range(2)]
     assert [process.wait() for process in processes] == [0, 0]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no locks")
+def test_one_at_a_time_is_alone() -> None:
+    shelf, asked = Shelf("libraries"), list[bool]()
+
+    def ask() -> None:
+        with shelf.alone() as is_alone:
+            asked.append(is_alone)
+
+    waiting = Thread(target=ask)
+    with shelf.alone() as first:
+        with shelf.alone(patient=False) as second, Shelf("models").alone() as elsewhere:
+            pass
+        waiting.start()
+        waiting.join(0.05)
+        assert not asked
+    waiting.join(60)
+    assert (first, second, elsewhere, asked) == (True, False, True, [True])
 
 
 def test_files_for_others(tmp_path: Path) -> None:

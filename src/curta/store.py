@@ -115,17 +115,22 @@ class Shelf:
         return path
 
     @contextmanager
-    def alone(self) -> Iterator[None]:
-        """Others who ask for the same shelf wait, where the system has locks."""
-        handle = None
+    def alone(self, *, patient: bool = True) -> Iterator[bool]:
+        """Others who ask for the same shelf wait, where the system has locks. Who is not patient
+        does not, and is told whether he is alone.
+        """
+        handle, is_alone = None, True
         with suppress(ImportError, OSError):
             import fcntl
 
             self.folder.mkdir(parents=True, exist_ok=True)
             handle = os.open(self.folder, os.O_RDONLY)
-            fcntl.flock(handle, fcntl.LOCK_EX)
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | (0 if patient else fcntl.LOCK_NB))
+            except BlockingIOError:
+                is_alone = False
         try:
-            yield
+            yield is_alone
         finally:
             if handle is not None:
                 os.close(handle)

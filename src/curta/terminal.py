@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from io import StringIO
 from threading import Timer
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -58,7 +59,15 @@ def spinning(what: str) -> Iterator[None]:
         with Console(stderr=True).status(what):
             yield
         return
-    told = Timer(QUIET_SECONDS, print, [f"{what} ..."], {"file": sys.stderr, "flush": True})
+    with telling(what):
+        yield
+
+
+@contextmanager
+def telling(what: str) -> Iterator[None]:
+    """Say what takes long in a line, also where a program may be within one of its own."""
+    to = {"file": sys.stderr or StringIO(), "flush": True}
+    told = Timer(QUIET_SECONDS, print, [f"{what} ..."], to)
     told.daemon = True
     told.start()
     try:

@@ -32,6 +32,7 @@ from curta.engine.toolchain import LIBRARIES
 from curta.errors import CurtaError
 from curta.settings import read_settings
 from curta.store import key_of, sources_digest
+from curta.terminal import telling
 
 if TYPE_CHECKING:
     import subprocess
@@ -244,7 +245,7 @@ class Warming:
         self.builds += 1
         self.next = MORE * self.length
         if self.now:
-            with suppress(CurtaError):
+            with suppress(CurtaError), telling("compiling code for this program"):
                 self.arrived(builds.make(self.request))
         else:
             self.process = beside.begin(builds.make_beside, self.request)

@@ -20,6 +20,7 @@ from curta.engine.toolchain import Signatures, load_functions, load_library
 from curta.engine.units import Units
 from curta.errors import RegionError, UserError
 from curta.settings import read_settings
+from curta.terminal import telling
 
 if TYPE_CHECKING:
     from curta.compiler.model import Model
@@ -109,7 +110,8 @@ class Library(SimpleNamespace):
         super().__init__(**load_functions(path, "curta_", SIGNATURES))
         self.source, self.path = source, path
         if read_settings().places == "now":
-            self.units.build_others()
+            with telling("compiling the rest of the engine's code"):
+                self.units.build_others()
         self.grow()
         self.has_places = hasattr(self, "fields")
         if self.has_places:

@@ -54,10 +54,14 @@ class Units:
     def build(self, unit: int = 0) -> Path:
         return build_library(self.source, name="native", flags=self.flags(unit))
 
-    def build_others(self) -> None:
-        """One process at a time does so; then those that waited find them."""
-        with LIBRARIES.alone(), ThreadPoolExecutor(self.count) as workers:
-            list(workers.map(self.build, self.absent))
+    def build_others(self, *, patient: bool = True) -> None:
+        """One process at a time does so. Others wait for it, and then find them; or leave it alone
+        if they are not patient.
+        """
+        with LIBRARIES.alone(patient=patient) as is_alone:
+            if is_alone:
+                with ThreadPoolExecutor(self.count) as workers:
+                    list(workers.map(self.build, self.absent))
         self.next_look = 0.0
 
     def found(self) -> Iterator[tuple[int, Path]]:
@@ -84,5 +88,5 @@ class Units:
 
 
 def build_others_of(source: str) -> int:
-    Units(source).build_others()
+    Units(source).build_others(patient=False)
     return 0
