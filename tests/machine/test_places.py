@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import select
 import subprocess
 import sys
 from contextlib import suppress
@@ -197,27 +195,6 @@ def test_code_is_made_in_another_process(
     said, figures = tokens_of(now, mixture)
     np.testing.assert_array_equal(said, general(monkeypatch, mixture))
     assert 0 < figures.placed < figures.generated
-
-
-def test_a_compiler_ends_with_what_it_works_for(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """It writes where somebody would read, as long as it lives."""
-    pipe = tmp_path / "pipe"
-    os.mkfifo(pipe)
-    compiler = tmp_path / "python"
-    compiler.write_text(f"#!/bin/sh\ncat > /dev/null\n(echo begun; exec sleep 600) > {pipe}\n")
-    compiler.chmod(0o755)
-    monkeypatch.setattr(sys, "executable", str(compiler))
-    none = np.zeros(0, dtype=np.int64)
-    request = builds.Request("", "", "", builds.Sample(), (none, none), (), 1)
-    process = beside.begin(builds.make_beside, request)
-    assert process is not None
-    with pipe.open() as said:
-        assert said.readline() == "begun\n"
-        beside.stop(process)
-        assert select.select([said], [], [], 60)[0], "it lives on"
-        assert said.read() == ""
 
 
 @pytest.mark.slow

@@ -13,7 +13,10 @@ import sys
 import tempfile
 from collections.abc import Callable
 from contextlib import suppress
+from pathlib import Path
 from typing import TypeVar
+
+import curta
 
 PATIENCE = 10
 """How much later it gets a processor's time, where there are not enough of them."""
@@ -27,15 +30,22 @@ Given = TypeVar("Given")
 def begin(function: Callable[[Given], int], given: Given) -> subprocess.Popen[bytes] | None:
     """Have another process do this, and end with what is returned; None where no more can be begun.
 
-    It goes on when this one ends, unless it is stopped.
+    It goes on when this one ends, unless it is stopped; and imports nothing from where this one is.
     """
-    command = [sys.executable, "-c", "from curta.engine.beside import main; main()"]
+    command = [sys.executable, "-P", "-c", "from curta.engine.beside import main; main()"]
+    paths = [str(Path(curta.__file__).parent.parent), os.environ.get("PYTHONPATH", "")]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, paths))}
     with suppress(OSError), tempfile.TemporaryFile() as request:
         pickle.dump((function, given), request)
         request.seek(0)
         nothing = subprocess.DEVNULL
         process = subprocess.Popen(
-            command, stdin=request, stdout=nothing, stderr=nothing, start_new_session=True
+            command,
+            stdin=request,
+            stdout=nothing,
+            stderr=nothing,
+            env=environment,
+            start_new_session=True,
         )
         BEGUN[:] = [process, *(other for other in BEGUN if other.poll() is None)]
         return process
