@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Callable
-from ctypes import c_int, c_void_p
 from pathlib import Path
 from random import Random
 
-import numpy as np
 import pytest
 
-from curta.compiler import Graph, Model, Node, back, clamp, compile, equals, remainder_of, select
-from curta.engine import beside, load, units
+from curta.compiler import Graph, Node, back, clamp, compile, equals, remainder_of, select
+from curta.engine import load
 from curta.engine.native import run_to_c
 from curta.engine.native.kit import Kit
 from curta.engine.native.run_to_c import longest_way
@@ -89,72 +86,6 @@ def test_templates_in_units_and_selectors_without_one(
     native.library.complete()
     prompt = [*Random(2).choices(OPERATIONS, k=40), "start"]
     assert list(native.generate(prompt, 40)) == list(definition.generate(prompt, 40))
-
-
-@pytest.fixture
-def in_units(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Model:
-    """A model whose C is compiled in units, none of which is there; nothing is done beside."""
-    monkeypatch.setattr(run_to_c, "LONG", 0)
-    monkeypatch.setattr(units, "BETWEEN_LOOKS", 0)
-    monkeypatch.setenv("CURTA_CACHE", str(tmp_path))
-    return compile(machine(nothing, nothing), 1000)
-
-
-class Begun:
-    """Another process, that did nothing."""
-
-    def __init__(self, ended: int | None) -> None:
-        self.ended = ended
-
-    def poll(self) -> int | None:
-        return self.ended
-
-
-@pytest.mark.parametrize("order", [(1, 2), (2, 1)])
-def test_units_come_while_a_run_goes_on(
-    order: tuple[int, int], in_units: Model, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Without any of them a run says the same tokens, and it goes on in those that come."""
-    monkeypatch.setattr(beside, "begin", lambda *_: Begun(None))
-    native, definition = Native(in_units), load(in_units, "evaluate")
-    prompt = definition.encode([*Random(3).choices(OPERATIONS, k=180), "start"])
-    session, missing = native.session(), native.library.units.absent
-    said, calls = list[int](), list[int]()
-    last = session.take(np.array(prompt))
-    for unit in (None, *order):
-        if unit is not None:
-            native.library.units.build(unit)
-        *more, last = session.generate(last, 40).tolist()
-        said += more
-        assert unit not in missing
-    assert not missing
-    counted = ctypes.CFUNCTYPE(c_int, c_void_p, c_void_p)(lambda *_: calls.append(last) or 0)
-    native.library.set_unit(1, ctypes.cast(counted, c_void_p))
-    said += session.generate(last, 40).tolist()
-    assert calls
-    assert said == list(definition.generate_ids(prompt, len(said)))
-
-
-def test_units_are_compiled_by_another_process(in_units: Model) -> None:
-    units = Native(in_units).library.units
-    assert units.process is not None
-    assert units.process.wait() == 0
-    assert [number for number, _ in units.found()] == [1, 2]
-    assert not Native(in_units).library.units.absent
-
-
-@pytest.mark.parametrize("begun", [None, Begun(1)])
-def test_units_that_do_not_come_are_warned_of(
-    begun: Begun | None, in_units: Model, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(beside, "begin", lambda *_: begun)
-    with pytest.warns(UserWarning, match="CURTA_PLACES=now"):
-        native = Native(in_units)
-    prompt = [*Random(4).choices(OPERATIONS, k=40), "start"]
-    expected = list(load(in_units, "evaluate").generate(prompt, 40))
-    assert list(native.generate(prompt, 40)) == expected
-    monkeypatch.setenv("CURTA_PLACES", "now")
-    assert not Native(in_units).library.units.absent
 
 
 def templates_of(source: str) -> dict[str, str]:

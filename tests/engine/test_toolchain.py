@@ -81,6 +81,19 @@ def test_an_unloadable_library_is_built_again(settings: Settings) -> None:
     assert not foreign.exists()
 
 
+def test_what_cannot_be_loaded_is_not_kept(
+    settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A compiler may fail and say that it did not."""
+    compiler = tmp_path / "cc"
+    compiler.write_text('#!/bin/sh\nwhile [ "$1" != -o ]; do shift; done; echo no library > "$2"\n')
+    compiler.chmod(0o755)
+    monkeypatch.setenv("CURTA_CC", str(compiler))
+    with pytest.raises(ToolchainError, match="cannot be loaded"):
+        build_library(SOURCE, name="answer")
+    assert not list((settings.cache_directory / "libraries").iterdir())
+
+
 def test_two_processes_at_once(settings: Settings) -> None:
     program = (
         "from curta.engine.toolchain import build_library, load_library\n"

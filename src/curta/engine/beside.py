@@ -5,6 +5,7 @@ What is made is kept in the store, where whoever wants it looks for it.
 
 from __future__ import annotations
 
+import atexit
 import os
 import pickle
 import signal
@@ -22,7 +23,15 @@ PATIENCE = 10
 """How much later it gets a processor's time, where there are not enough of them."""
 
 BEGUN: list[subprocess.Popen[bytes]] = []
-"""Python complains of those that nobody remembers before they end."""
+
+
+@atexit.register
+def leave() -> None:
+    """Python complains of processes that it forgets, or leaves, before they end."""
+    for process in BEGUN:
+        if process.poll() is None:
+            process.returncode = 0
+
 
 Given = TypeVar("Given")
 

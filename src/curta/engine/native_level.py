@@ -16,9 +16,9 @@ from curta.dyadic import power_of_two
 from curta.engine.base import Answers, Engine, Ids, Mask, Residuals, Session, broken_promise
 from curta.engine.beginnings import Beginnings
 from curta.engine.model_cache import cached_source
-from curta.engine.toolchain import Signatures, load_functions, load_library
+from curta.engine.toolchain import Signatures, load_functions
 from curta.engine.units import Units
-from curta.errors import RegionError, UserError
+from curta.errors import RegionError, ToolchainError, UserError
 from curta.settings import read_settings
 from curta.terminal import telling
 
@@ -119,9 +119,14 @@ class Library(SimpleNamespace):
 
     def grow(self) -> None:
         """Take units in that were compiled meanwhile."""
-        for number, path in self.units.found():
-            unit = getattr(load_library(path), f"curta_unit{number}")
-            self.set_unit(number, ctypes.cast(unit, c_void_p))
+        self.units.look(self.take_in)
+
+    def take_in(self, number: int, path: Path) -> None:
+        name = f"unit{number}"
+        unit = load_functions(path, "curta_", {name: (c_int32, c_void_p, c_void_p)}).get(name)
+        if unit is None:
+            raise ToolchainError(f"the library {path} has no {name}")
+        self.set_unit(number, ctypes.cast(unit, c_void_p))
 
     def complete(self) -> None:
         """Wait until all units are there."""

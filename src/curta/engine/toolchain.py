@@ -245,11 +245,10 @@ def _compile(source: str, flags: tuple[str, ...], compiler: Compiler, key: str) 
             source_file.write_text(source, encoding="utf-8")
             built = Path(folder) / f"built{_SUFFIX}"
             _run_compiler(compiler, ("-shared", str(source_file), *flags), built)
-            final = LIBRARIES.put_file(key, _SUFFIX, built)
+            load_library(built)  # what cannot be is not kept
+            return LIBRARIES.put_file(key, _SUFFIX, built)
     except OSError as error:
         raise unwritable(LIBRARIES.folder, error) from error
-    load_library(final)
-    return final
 
 
 def unwritable(directory: Path, error: OSError) -> ToolchainError:

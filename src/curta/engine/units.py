@@ -7,14 +7,17 @@ whether this one ends meanwhile or not; libraries are given them when they are t
 from __future__ import annotations
 
 import re
+import sys
 import time
-import warnings
-from collections.abc import Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING
 
 from curta.engine.toolchain import LIBRARIES, build_library, find_library
+from curta.errors import CurtaError
 from curta.settings import read_settings
 
 if TYPE_CHECKING:
@@ -28,6 +31,10 @@ LARGE = 1_000_000
 """Characters of a source that would take a compiler too long with all of its optimisations."""
 BETWEEN_LOOKS = 0.1
 """Seconds until it is looked again for what another process makes."""
+BETWEEN_BEGINNINGS = 5.0
+"""Seconds, the first time, until there is another such process, if the one before had to leave the
+work to others.
+"""
 SLOW = (
     "a part of the engine's code could not be compiled: what runs says the same tokens, but many "
     "times more slowly. CURTA_PLACES=now has it compiled again, and shows what the compiler says."
@@ -44,7 +51,10 @@ class Units:
         self.absent = set(range(1, self.count))
         """Those that were not found yet."""
         self.process: subprocess.Popen[bytes] | None = None
-        self.next_look = 0.0
+        self.is_beside = read_settings().places != "off"
+        self.looking = Lock()
+        self.next_look = self.next_beginning = 0.0
+        self.between_beginnings = BETWEEN_BEGINNINGS
 
     def flags(self, unit: int) -> tuple[str, ...]:
         optimised = LESS_OPTIMISED if len(self.source) > LARGE else ()
@@ -61,30 +71,41 @@ class Units:
         with LIBRARIES.alone(patient=patient) as is_alone:
             if is_alone:
                 with ThreadPoolExecutor(self.count) as workers:
-                    list(workers.map(self.build, self.absent))
+                    list(workers.map(self.build, sorted(self.absent)))
         self.next_look = 0.0
 
-    def found(self) -> Iterator[tuple[int, Path]]:
-        """Others that are there by now; those that are not are compiled beside."""
-        if not self.absent or time.monotonic() < self.next_look:
+    def look(self, take: Callable[[int, Path], None]) -> None:
+        """Give others that are there by now; those that are not are compiled beside. A run that
+        looks goes on without them, whatever is wrong with them.
+        """
+        now = time.monotonic()
+        if not self.absent or now < self.next_look or not self.looking.acquire(blocking=False):
             return
-        self.next_look = time.monotonic() + BETWEEN_LOOKS
-        for unit in sorted(self.absent):
-            path = find_library(self.source, name="native", flags=self.flags(unit))
-            if path is not None:
-                self.absent.remove(unit)
-                yield unit, path
-        if self.absent and read_settings().places != "off":
-            self.have_built()
+        try:
+            self.next_look = now + BETWEEN_LOOKS
+            with suppress(CurtaError):
+                for unit in sorted(self.absent):
+                    path = find_library(self.source, name="native", flags=self.flags(unit))
+                    if path is not None:
+                        take(unit, path)
+                        self.absent.remove(unit)
+            if self.absent and self.is_beside:
+                self.have_built(now)
+        finally:
+            self.looking.release()
 
-    def have_built(self) -> None:
+    def have_built(self, now: float) -> None:
         from curta.engine import beside
 
-        if self.process is None:
+        ended = self.process and self.process.poll()
+        if self.process is None or (ended == 0 and now >= self.next_beginning):
             self.process = beside.begin(build_others_of, self.source)
-        if self.process is None or self.process.poll():
-            self.next_look = float("inf")
-            warnings.warn(SLOW, stacklevel=2)
+            self.next_beginning = now + self.between_beginnings
+            self.between_beginnings *= 2
+        if ended or self.process is None:
+            self.is_beside = False
+            if sys.stderr is not None:
+                print(f"curta: {SLOW}", file=sys.stderr, flush=True)
 
 
 def build_others_of(source: str) -> int:
