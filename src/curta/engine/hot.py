@@ -217,7 +217,7 @@ class Warming:
     def follow(self, first: int, said: Ids, answers: Answers | None) -> int:
         """The same; somewhere in it, tokens are looked at one by one."""
         window = min(len(said), WINDOW_NOW if self.now else WINDOW)
-        start = 1 + self.length * SCATTER % (len(said) - window + 1)
+        start = 1 if self.now else 1 + self.length * SCATTER % (len(said) - window + 1)
         end = start - 1 + window
         length = self.library.say(self.state, first, said[:start], answers)
         if length == start:
