@@ -4,7 +4,7 @@
 |---------------|------------------------------------------------------------------------|
 | `CURTA_CC`    | the C compiler to use, with its arguments: `gcc-13`, `zig cc`, …        |
 | `CURTA_CACHE` | where what can be made again is kept; by default the user cache directory |
-| `CURTA_PLACES` | when code that makes runs faster is compiled: `later` (default), `now`, `off` |
+| `CURTA_PLACES` | when runs get code that knows their program: `later` (default), `now`, `off` |
 | `PATH`        | where `cc`, `clang` and `gcc` are looked for                           |
 """
 

@@ -18,6 +18,7 @@ from curta.engine import beside, load, units
 from curta.engine.native import run_to_c
 from curta.engine.native_level import Native
 from curta.engine.toolchain import find_library
+from curta.store import Shelf
 from tests.engine.test_odd_programs import OPERATIONS, machine, nothing
 
 
@@ -87,8 +88,6 @@ def test_it_is_said_if_units_do_not_come(
     expected = list(load(in_units, "evaluate").generate(prompt, 40))
     assert [list(native.generate(prompt, 40)) for _ in range(2)] == [expected] * 2
     assert capsys.readouterr().err.count("CURTA_PLACES=now") == 1
-    monkeypatch.setenv("CURTA_PLACES", "now")
-    assert not Native(in_units).library.units.absent
 
 
 def test_work_that_was_left_to_others_is_begun_again(
@@ -108,15 +107,20 @@ def test_work_that_was_left_to_others_is_begun_again(
     assert not capsys.readouterr().err
 
 
-def test_nothing_is_done_beside_where_that_is_off(
-    in_units: Model, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("places", ["now", "off"])
+def test_nothing_is_done_beside_unless_it_may_come_later(
+    places: str, in_units: Model, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("CURTA_PLACES", "off")
+    monkeypatch.setenv("CURTA_PLACES", places)
     library = Native(in_units).library
-    library.units.build(2)
-    library.grow()
-    assert library.units.absent == {1}
+    assert not library.units.absent
     assert library.units.process is None
+
+    def refuse(**_: Any) -> None:
+        raise AssertionError("there is nothing to wait for")
+
+    monkeypatch.setattr(Shelf, "alone", refuse)
+    assert not Native(in_units).library.units.absent
 
 
 def test_a_run_goes_on_without_compiler_or_units(

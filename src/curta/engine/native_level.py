@@ -109,10 +109,11 @@ class Library(SimpleNamespace):
         path: Path = self.units.build()
         super().__init__(**load_functions(path, "curta_", SIGNATURES))
         self.source, self.path = source, path
-        if read_settings().places == "now":
+        if read_settings().places == "later":
+            self.grow()
+        else:  # nothing is done beside
             with telling("compiling the rest of the engine's code"):
-                self.units.build_others()
-        self.grow()
+                self.complete()
         self.has_places = hasattr(self, "fields")
         if self.has_places:
             self.field_count = int(self.fields(None, None, 0, None))
@@ -129,9 +130,11 @@ class Library(SimpleNamespace):
         self.set_unit(number, ctypes.cast(unit, c_void_p))
 
     def complete(self) -> None:
-        """Wait until all units are there."""
-        self.units.build_others()
+        """Wait until all units are there; nobody else is waited for if they are."""
         self.grow()
+        if self.units.absent:
+            self.units.build_others()
+            self.grow()
 
     def say(self, state: int, first: int, said: Ids, answers: Answers | None) -> int:
         """Fill `said`, as far as there is something to say; returns how many there are."""

@@ -36,7 +36,7 @@ BETWEEN_BEGINNINGS = 5.0
 work to others.
 """
 SLOW = (
-    "a part of the engine's code could not be compiled: what runs says the same tokens, but many "
+    "a part of the engine's code was not compiled: what runs says the same tokens, but many "
     "times more slowly. CURTA_PLACES=now has it compiled again, and shows what the compiler says."
 )
 
@@ -51,7 +51,8 @@ class Units:
         self.absent = set(range(1, self.count))
         """Those that were not found yet."""
         self.process: subprocess.Popen[bytes] | None = None
-        self.is_beside = read_settings().places != "off"
+        self.is_beside = read_settings().places == "later"
+        """Whether another process compiles them, as long as that is of use."""
         self.looking = Lock()
         self.next_look = self.next_beginning = 0.0
         self.between_beginnings = BETWEEN_BEGINNINGS
@@ -90,11 +91,11 @@ class Units:
                         take(unit, path)
                         self.absent.remove(unit)
             if self.absent and self.is_beside:
-                self.have_built(now)
+                self.begin_beside(now)
         finally:
             self.looking.release()
 
-    def have_built(self, now: float) -> None:
+    def begin_beside(self, now: float) -> None:
         from curta.engine import beside
 
         ended = self.process and self.process.poll()

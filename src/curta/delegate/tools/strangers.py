@@ -20,6 +20,7 @@ from curta.delegate.tools.compile import Source, build
 from curta.delegate.tools.program import MainTool, c_tools, computer, loaded, wasm_tools
 from curta.delegate.tools.python import asked, serve
 from curta.delegate.tools.tool import Answer, Bounds, Tool, refused
+from curta.engine.native_level import Native
 from curta.errors import CurtaError, UserError
 
 COMPARED = 20_000
@@ -46,12 +47,15 @@ class Strangers:
     prepared: Event = field(default_factory=Event)
 
     def prepare(self) -> None:
-        """Have what a run begins with compiled, which takes seconds the first time of all, and has
-        no bounds here.
+        """Have all of the weights' code compiled, which takes ten seconds the first time, and has no
+        bounds here.
         """
         with self.preparing:
             if not self.prepared.is_set():
                 loaded(build(Source("first.c", FIRST)), self.bounds)
+                engine = computer().engine
+                assert isinstance(engine, Native)
+                engine.library.complete()
             self.prepared.set()
 
     def answer(self, **question: Any) -> Answer:
