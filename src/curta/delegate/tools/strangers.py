@@ -47,9 +47,7 @@ class Strangers:
     prepared: Event = field(default_factory=Event)
 
     def prepare(self) -> None:
-        """Have all of the weights' code compiled, which takes ten seconds the first time, and has no
-        bounds here.
-        """
+        """Have all of the weights' code compiled: ten seconds the first time, without bounds."""
         with self.preparing:
             if not self.prepared.is_set():
                 loaded(build(Source("first.c", FIRST)), self.bounds)
