@@ -88,6 +88,15 @@ def test_building_the_users_own_file(tmp_path: Path, capsys: Capture) -> None:
     assert load_model(out).vocabulary == ["a", "b"]
 
 
+def test_the_c_of_the_machine_is_what_comes_with_curta(tmp_path: Path, capsys: Capture) -> None:
+    from curta.machine.weights import machine_c
+
+    out = tmp_path / "machine.c"
+    assert run(capsys, "build", "machine", "--emit", "c", "-o", str(out))[0] == 0
+    assert machine_c().decode().endswith(f"\n{out.read_text()}")
+    assert "int64_t curta_generate(" in out.read_text()
+
+
 def test_the_torch_folder_needs_nothing_of_curta(tmp_path: Path, capsys: Capture) -> None:
     import subprocess
     import sys

@@ -155,6 +155,7 @@ def test_the_page_about_commands_is_what_they_are() -> None:
         (["learn", "rn"], "curta learn: there is no command rn: did you mean run? (see"),
         (["learn"], "curta learn: COMMAND is missing (see"),
         (["calc", "evl", "1"], "curta calc: there is no command evl: did you mean eval? (see"),
+        (["calc", "evla", "1"], "curta calc: there is no command evla: did you mean eval? (see"),
         (
             ["cache", "--claer"],
             "curta cache: there is no option --claer: did you mean --clear? (see",

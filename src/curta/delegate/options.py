@@ -56,7 +56,7 @@ class Answering(Calculating):
 
     model:       on the Hub, or a folder
     adapter:     from curta delegate train, or none; of the packaged model the one that comes with
-                 curta, where it calls the calculator alone
+                 curta, unless it is to call in another way (--format)
     device:      as cpu or cuda:1 (a GPU if there is one)
     constrained: inside of a call, only what can become one may be written
     format:      how it calls: inline (an adapter has taught it), prompted (the same, explained in
@@ -79,8 +79,7 @@ class Answering(Calculating):
         from curta.delegate.interception.generator import CalcGenerator
         from curta.delegate.tools.words import tools_of
 
-        calculator_alone = not self.tool and self.format in (None, "inline")
-        default = None if calculator_alone else models.AS_IT_CAME
+        default = None if self.format in (None, "inline") else models.AS_IT_CAME
         adapter = models.chosen_adapter(self.model, self.adapter or default)
         tools = tools_of(self.tool)
         model, tokenizer = models.load(self.model, adapter=adapter, device=self.device)
@@ -92,8 +91,11 @@ class Answering(Calculating):
             format=self.format,
             constrained=self.constrained,
         )
-        without = ""
-        if self.adapter is None and adapter is None and self.model in models.BUNDLED:
-            without = ", without curta's adapter, which was taught to call the calculator alone"
-        print(f"{self.model} writes {made.calling.format.name}{without}", file=sys.stderr)
+        note = ""
+        if self.adapter is None and self.model in models.BUNDLED:
+            if adapter is None:
+                note = ", without curta's adapter, which was taught inline calls"
+            elif tools:
+                note = " of the calculator; for other tools name a larger model (--model)"
+        print(f"{self.model} writes {made.calling.format.name}{note}", file=sys.stderr)
         return made

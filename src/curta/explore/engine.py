@@ -17,14 +17,12 @@ from collections.abc import Mapping, Sequence
 from importlib import resources
 from pathlib import Path
 
-from curta.engine.model_cache import NATIVE
-from curta.engine.native_level import Native
 from curta.engine.toolchain import find_zig, zig_environment
 from curta.errors import CompilerNotFoundError, ToolchainError
 from curta.explore.slots import residual_stream
 from curta.machine.parts.operations import Extension
 from curta.machine.wasm.encode import custom_section
-from curta.machine.weights import load_machine, machine_model, native_key, with_facts
+from curta.machine.weights import machine_c, machine_model
 from curta.store import Shelf, key_of, sources_digest
 
 PROGRAMS = Shelf("programs")
@@ -48,7 +46,7 @@ QUOTED_LINES = 12
 
 def engine_module(extensions: Sequence[Extension] = ()) -> bytes:
     """The engine as a WebAssembly module."""
-    native = native_machine(extensions)
+    native = machine_c(extensions)
     key = engine_key(native)
     packaged = Path(__file__).parent / f"{key}.xz"
     if packaged.is_file():
@@ -58,16 +56,6 @@ def engine_module(extensions: Sequence[Extension] = ()) -> bytes:
         kept = made(native, extensions)
         PROGRAMS.keep(key, kept)
     return kept
-
-
-def native_machine(extensions: Sequence[Extension] = ()) -> bytes:
-    """The machine's C as the native level has it, behind facts that tell weights apart."""
-    kept = NATIVE.read(native_key(extensions))
-    if kept is not None:
-        return kept
-    engine = load_machine("native", extensions)
-    assert isinstance(engine, Native)
-    return with_facts(engine.model, engine.library.source)
 
 
 def engine_key(native: bytes) -> str | None:
@@ -123,7 +111,7 @@ def compiled(files: Mapping[str, str], functions: Sequence[str]) -> bytes:
 def main() -> int:
     """Make the file that comes with curta anew."""
     folder = Path(__file__).parent
-    native = native_machine()
+    native = machine_c()
     key = engine_key(native)
     if not (folder / f"{key}.xz").is_file():
         module = PROGRAMS.read(key) or made(native)

@@ -421,7 +421,7 @@ class Conversation:
         return opening[len(shared) :]
 
     def _pays(self, opening: int) -> int:
-        """How long a chapter should be; by default so long that an opening is next to nothing."""
+        """How long a chapter should be; by default so long that an opening hardly counts."""
         wanted = self.limits.chapter_tokens
         length = max(SHORTEST_CHAPTER, PAYS * opening) if wanted is None else wanted
         return min(length, self._longest)

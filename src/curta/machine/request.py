@@ -123,7 +123,8 @@ class Request(StandardInput, Loading):
     env:            NAME=VALUE, for the program; can be given repeatedly
     max_tokens:     where the run ends at the latest (nowhere)
     chapter_tokens: how long chapters are, behind their openings, which say program and state again
-                    (so long that openings are next to nothing); short ones can be read by softmax
+                    (512 times as long as their openings, if the machine may go on for so long);
+                    short ones can be read by softmax
     seed:           of the program's random numbers
     """
 

@@ -65,6 +65,8 @@ WASM_MAGIC = b"\0asm"
 QUOTED_LINES = 40
 PLACE = r"\S*/(?:o/[0-9a-f]{32}|objects/\d+)/(?=\S+\.o\b)"
 """Where an object lies of which the linker speaks."""
+MISREAD = re.compile(r"[:\\\n\r]")
+"""Characters of the name of a source that end it in the lists of names that the compiler keeps."""
 REMEDIES = {
     "Setjmp/longjmp support requires": "curta has no setjmp and longjmp, whatever the flags: "
     "return error codes instead",
@@ -264,6 +266,8 @@ class Compilation:
         """Compile and link."""
         for name in self.sources:
             _read(Path(name))
+            if found := MISREAD.search(Path(name).name):
+                raise UserError(f"{name}: the compiler takes no {found[0]!r} in a name; rename it")
         started = time.time()
         with tempfile.TemporaryDirectory(prefix="curta-") as folder:
             output = Path(folder) / "program.wasm"

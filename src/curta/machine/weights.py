@@ -11,12 +11,12 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
 from curta.engine import LEVELS, Engine, Level, load, model_cache
 from curta.engine.model_cache import COMPILER, NATIVE, cached_model
-from curta.engine.native_level import Library, Native
+from curta.engine.native_level import Library, Native, written_c
 from curta.errors import UserError
 from curta.machine.instructions import MOST_TOKENS
 from curta.machine.parts.operations import Extension, Operations
@@ -73,13 +73,24 @@ def load_weights(
         return Speculative(drafts.model, drafts)
     if level != "native":
         return load(model(), level)
+    once = cache(model)
+    head, _, source = kept_c(key, once).decode().partition("\n")
+    return CachedNative(source, json.loads(head.removeprefix("//")), tokens, once)
+
+
+def kept_c(key: str | None, model: Callable[[], Model]) -> bytes:
+    """The C of a model, behind a line of facts; it is made only if it is not kept yet."""
     kept = NATIVE.read(key)
-    if kept is not None:
-        head, _, source = kept.decode().partition("\n")
-        return CachedNative(source, json.loads(head.removeprefix("//")), tokens, model)
-    native = Native(model())
-    NATIVE.keep(key, with_facts(native.model, native.library.source))
-    return native
+    if kept is None:
+        compiled = model()
+        kept = with_facts(compiled, written_c(compiled))
+        NATIVE.keep(key, kept)
+    return kept
+
+
+def machine_c(extensions: Sequence[Extension] = ()) -> bytes:
+    """That of the machine's weights, which comes with curta."""
+    return kept_c(native_key(extensions), lambda: machine_model(extensions))
 
 
 def with_facts(model: Model, source: str) -> bytes:

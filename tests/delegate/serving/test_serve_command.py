@@ -38,7 +38,7 @@ def test_limits_are_options() -> None:
 
 
 def test_the_calculator_is_the_one_that_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    import curta.delegate.calculations  # noqa: F401 (has a calculator of its own)
+    import curta.delegate.interception.generator  # noqa: F401 (has a calculator of its own)
     from curta.delegate import calculator, models
 
     asked: list[object] = []
@@ -74,6 +74,41 @@ def test_tools_and_formats_are_options(
     _, options = read("serve", ["--model", "m", "--tool", "absent.c"])
     with pytest.raises(UserError, match=r"there is no file absent\.c"):
         options.generator()
+
+
+@pytest.mark.parametrize(
+    ("words", "is_kept", "said"),
+    [
+        ([], True, "writes inline calls\n"),
+        (["--tool", "TOOL"], True, "inline calls of the calculator; for other tools name a larger"),
+        (["--format", "prompted"], False, "without curta's adapter, which was taught inline calls"),
+        (["--adapter", "none"], False, "writes inline calls\n"),
+    ],
+)
+def test_the_adapter_that_comes_along_is_used_for_inline_calls(
+    words: list[str],
+    is_kept: bool,
+    said: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    from curta.delegate import models
+    from curta.delegate.interception.protocol import Protocol
+
+    def load(name: str, *, adapter: Path | None, device: str | None) -> tuple[object, object]:
+        asked.append(adapter)
+        made = model("grouped queries")
+        if adapter is not None:
+            made.calculator_protocol = Protocol()
+        return made, chat_tokenizer()
+
+    asked: list[Path | None] = []
+    monkeypatch.setattr(models, "load", load)
+    describe = f"{Path(__file__).parent.parent}/tools/statistics_tool.py:describe"
+    _, options = read("serve", [describe if word == "TOOL" else word for word in words])
+    options.generator()
+    assert asked == [models.BUNDLED[models.SMOLLM2] if is_kept else None]
+    assert said in capsys.readouterr().err
 
 
 def test_tools_need_a_marker_that_can_have_their_names() -> None:

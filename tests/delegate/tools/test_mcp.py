@@ -24,6 +24,7 @@ import anyio
 from mcp import Client, StdioServerParameters, stdio_client
 
 from curta.delegate.given_up import is_given_up
+from curta.delegate.tools.mcp_server import result_of
 from curta.delegate.tools.tool import Answer
 from tests.support.slow import all_but
 from tests.support.waiting import until
@@ -240,3 +241,11 @@ def test_the_server_ends_when_the_client_goes() -> None:
         time.sleep(1)
         server.stdin.close()
         assert server.wait(60) == 0
+
+
+def test_whoever_asks_a_server_is_told_of_its_options() -> None:
+    error = "the run reached its limit of 9 tokens; allow more with max_tokens (--max-tokens)"
+    found = result_of(Answer("took too long", error=error))
+    told = "the run reached its limit of 9 tokens; curta mcp --tokens allows more"
+    assert found.structured_content["error"] == told
+    assert [each.text for each in found.content] == [f"took too long: {told}"]

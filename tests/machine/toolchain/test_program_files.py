@@ -264,6 +264,7 @@ def test_text_and_binary(tmp_path: Path) -> None:
         (["."], [], "is a directory"),
         ([""], [], "'': no such file"),
         (["b.c", ""], [], "'': no such file"),
+        (["b.c", "b:c.c"], [], "b:c.c: the compiler takes no ':' in a name; rename it"),
     ],
 )
 def test_what_is_no_program(
@@ -274,6 +275,7 @@ def test_what_is_no_program(
     Path("a.wat").write_text("(module)")
     Path("latin.wat").write_bytes(b"\xe9")
     Path("b.c").write_text("")
+    Path("b:c.c").write_text("")
     with pytest.raises(UserError, match=words):
         read_program(files, flags)
 

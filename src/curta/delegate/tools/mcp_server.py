@@ -45,6 +45,13 @@ NOTHING_ELSE = types.ToolAnnotations(
     read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False
 )
 """What a sandboxed tool promises."""
+OTHERWISE = {
+    "allow more with max_tokens (--max-tokens)": "curta mcp --tokens allows more",
+    "allow more with max_memory (--max-memory)": "curta mcp --pages allows more",
+    "one by one with --invoke NAME, or with Machine.instantiate": "by their names, as function",
+    "use instantiate and invoke (--invoke NAME)": "say which one as function",
+}
+"""What users of commands are told to do, for those who call from elsewhere."""
 PATH = "/mcp"
 Context = ServerRequestContext[Any]
 
@@ -113,11 +120,14 @@ def shown(tool: Tool) -> types.Tool:
 
 def result_of(answer: Answer) -> types.CallToolResult:
     """An answer as text and as a structure."""
-    text = answer.error or answer.text
+    why = answer.error
+    for words, others in OTHERWISE.items():
+        why = why and why.replace(words, others)
+    text = why or answer.text
     if not text.startswith(answer.text):
         text = f"{answer.text}: {text}"
     value = str(answer.value) if isinstance(answer.value, Fraction) else answer.value
-    structure = asdict(answer) | {"value": value}
+    structure = asdict(answer) | {"value": value, "error": why}
     return types.CallToolResult(
         content=[types.TextContent(type="text", text=text)],
         structured_content=structure,

@@ -27,13 +27,6 @@ COMPARED = 20_000
 """Tokens behind the prompt that another level reads, at most; it is ten thousand times slower."""
 PATIENCE = 10
 """So many times as long a verification may take."""
-OTHERWISE = {
-    "allow more with max_tokens (--max-tokens)": "curta mcp --tokens allows more",
-    "allow more with max_memory (--max-memory)": "curta mcp --pages allows more",
-    "one by one with --invoke NAME, or with Machine.instantiate": "by their names, as function",
-    "use instantiate and invoke (--invoke NAME)": "say which one as function",
-}
-"""What users of commands are told to do, for those who call from elsewhere."""
 FIRST = '#include <stdio.h>\nint main(void) { puts("ready"); }'
 """A program for which all is made that others need, too."""
 
@@ -62,13 +55,9 @@ class Strangers:
         slow = PATIENCE if question.get("verify") else 1
         bounds = replace(self.bounds, seconds=slow * self.bounds.seconds)
         try:
-            found = Answer(**asked(question | {"bounds": asdict(bounds)}, bounds, __name__))
+            return Answer(**asked(question | {"bounds": asdict(bounds)}, bounds, __name__))
         except CurtaError as error:
-            found = refused(error)
-        why = found.error
-        for words, others in OTHERWISE.items():
-            why = why and why.replace(words, others)
-        return replace(found, error=why)
+            return refused(error)
 
     def run_c(
         self,
