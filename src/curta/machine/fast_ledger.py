@@ -5,9 +5,10 @@ from __future__ import annotations
 import ctypes
 import os
 from collections import deque
-from functools import cache, lru_cache
+from collections.abc import Callable
+from functools import cache, lru_cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec
 
 import numpy as np
 import numpy.typing as npt
@@ -71,6 +72,8 @@ LONG = 1 << 16
 """Tokens that are worth another thread's time: a chunk of the engine's."""
 MOST_WAITING = 16
 """Stretches of them that may wait for it."""
+MOST_UNREAD = 1 << 21
+"""Tokens that are not read as long as nobody asks what they file: most runs end before."""
 
 
 @cache
@@ -94,22 +97,38 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(before=_finish_reading, after_in_child=_reader.cache_clear)
 
 
+Given = ParamSpec("Given")
+
+
+def _put_off(
+    order: Callable[Concatenate[FastLedger, Given], None],
+) -> Callable[Concatenate[FastLedger, Given], None]:
+    """An order that is carried out once somebody asks what comes of it."""
+
+    def carried_out(ledger: FastLedger, /, *given: Given.args, **options: Given.kwargs) -> None:
+        if ledger.put_off is None:
+            order(ledger, *given, **options)
+        else:
+            ledger.put_off.append(partial(order, ledger, *given, **options))
+
+    return carried_out
+
+
 class FastLedger:
-    """The same, in C. Long stretches are read by another thread while the next one is said."""
+    """The same, in C. What is taken is put off until somebody asks what it comes to, or until it is
+    much. Then long stretches are read by another thread while the next one is said.
+    """
 
     def __init__(self, program: LoadedProgram) -> None:
-        self._library = library = _library()
-        self.size = frame_size(program)
-        self._rows = _rows(program)
+        self._library = _library()
+        self._program, self.size = program, frame_size(program)
+        self.put_off: list[Callable[[], None]] | None = []
+        """What is to be done once it is asked for; none once it was."""
+        self._unread = self._instructions = 0
+        self._uncounted: list[Ids] = []
         self._reading: deque[Future[int]] = deque()
         """Stretches that are not read yet, in their order."""
-        self._pointer = library.curta_ledger_new(_at(self._rows), len(self._rows), self.size)
-        if not self._pointer:
-            raise MemoryError(_FAILURES["NO_MEMORY"])
-        self._fields = _State.from_address(self._pointer)
-        words = library.curta_ledger_registers(self._address)
-        held = (ctypes.c_uint32 * REGISTERS).from_address(words)
-        self._registers: Words = np.ctypeslib.as_array(held)
+        self._pointer = 0
 
     def __del__(self) -> None:
         if getattr(self, "_pointer", None):
@@ -117,17 +136,40 @@ class FastLedger:
                 reading.exception()
             self._library.curta_ledger_free(self._pointer)
 
+    def _begin(self) -> None:
+        """Do what was put off."""
+        self._rows = _rows(self._program)
+        rows = _at(self._rows), len(self._rows)
+        self._pointer = self._library.curta_ledger_new(*rows, self.size) or 0
+        if not self._pointer:
+            raise MemoryError(_FAILURES["NO_MEMORY"])
+        self._fields = _State.from_address(self._pointer)
+        words = self._library.curta_ledger_registers(self._pointer)
+        held = (ctypes.c_uint32 * REGISTERS).from_address(words)
+        self._words: Words = np.ctypeslib.as_array(held)
+        put_off, self.put_off = self.put_off or (), None
+        self._uncounted.clear()
+        for order in put_off:
+            order()
+
     @property
     def _address(self) -> int:
         """The C struct, once all that was taken is filed."""
+        if self.put_off is not None:
+            self._begin()
         while self._reading:
             _check(self._reading.popleft().result())
-        return int(self._pointer)
+        return self._pointer
 
     @property
     def _state(self) -> _State:
         _ = self._address
         return self._fields
+
+    @property
+    def _registers(self) -> Words:
+        _ = self._address
+        return self._words
 
     @property
     def counter(self) -> int:
@@ -139,7 +181,12 @@ class FastLedger:
 
     @property
     def instructions(self) -> int:
-        return int(self._state.instructions)
+        if self.put_off is None:
+            return int(self._state.instructions)
+        for said in self._uncounted:
+            self._instructions += self._library.curta_ledger_ended(_at(said), len(said))
+        self._uncounted.clear()
+        return self._instructions
 
     @property
     def ended_at(self) -> int:
@@ -155,7 +202,14 @@ class FastLedger:
 
     def take(self, said: Ids) -> None:
         said = np.ascontiguousarray(said, dtype=np.int32)
-        if len(said) < LONG:
+        if self.put_off is not None:
+            said = said if len(said) >= LONG else said.copy()  # it may be a piece of something long
+            self.put_off.append(partial(self.take, said))
+            self._uncounted.append(said)
+            self._unread += len(said)
+            if self._unread > MOST_UNREAD:
+                self._begin()
+        elif len(said) < LONG:
             _check(self._library.curta_ledger_take(self._address, _at(said), len(said)))
         else:
             if len(self._reading) == MOST_WAITING:
@@ -167,10 +221,12 @@ class FastLedger:
     def _read(self, said: Ids) -> int:
         return int(self._library.curta_ledger_take(self._pointer, _at(said), len(said)))
 
+    @_put_off
     def give(self, *segments: Segment) -> None:
         held = ((each.address, np.frombuffer(each.content, np.uint8)) for each in segments)
         self._fill("bytes", extents_of(held, np.uint8))
 
+    @_put_off
     def fill(self, memory: Extents, registers: Extents) -> None:
         self._fill("bytes", memory)
         self._fill("words", registers)
@@ -182,11 +238,15 @@ class FastLedger:
         _check(fill(self._address, firsts, lengths, len(extents), _at(content)))
 
     def put(self, counter: int, frame: int, instructions: int, own_at: int) -> None:
+        self._instructions, self._uncounted = instructions, []
+        self._put(counter, frame, instructions, own_at)
+
+    @_put_off
+    def _put(self, counter: int, frame: int, instructions: int, own_at: int) -> None:
         self._state.counter, self._state.frame = counter, frame
         self._state.instructions, self._state.own_at = instructions, own_at
 
     def word(self, register: int) -> int:
-        _ = self._address
         return int(self._registers[register]) if register < REGISTERS else 0
 
     def registers(self) -> Words:
@@ -291,6 +351,7 @@ def _library() -> ctypes.CDLL:
         ("pages", count, (pointer, pointer)),
         ("memory", None, (pointer, pointer, count, count, pointer, pointer, pointer, pointer)),
         ("take", ctypes.c_int32, (pointer, pointer, count)),
+        ("ended", count, (pointer, count)),
     ):
         function = getattr(library, f"curta_ledger_{name}")
         function.restype, function.argtypes = result, list(arguments)

@@ -310,6 +310,15 @@ static void single(Ledger *ledger, int32_t token) {
     }
 }
 
+/* How many of these tokens end an instruction. */
+int64_t curta_ledger_ended(const int32_t *said, int64_t count) {
+    int64_t found = 0;
+    for (int64_t at = 0; at < count; at++)
+        found += is(said[at], FIRST_LAST, DIGIT) | is(said[at], FIRST_JUMP, 2 * NEAR) |
+                 (said[at] == STORED_ID) | is(said[at], FIRST_OUTPUT, 512);
+    return found;
+}
+
 /* File tokens; 0, or what is wrong with them. */
 int32_t curta_ledger_take(Ledger *ledger, const int32_t *said, int64_t count) {
     frame_at(ledger, ledger->frame);

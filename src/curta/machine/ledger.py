@@ -72,7 +72,9 @@ class Ledger(Protocol):
         """The latest instruction that was executed and is not the library's; -1 before there is."""
 
     def take(self, said: Ids) -> None:
-        """File what was said next, behind `start`."""
+        """File what was said next, behind `start`. That no run says it may be found where somebody
+        asks what it came to.
+        """
 
     def give(self, *segments: Segment) -> None:
         """Bytes that lie in memory."""

@@ -44,6 +44,12 @@ def state(ledger: Ledger) -> tuple[object, ...]:
     return memory, ledger.registers().tobytes(), *(getattr(ledger, name) for name in FIELDS)
 
 
+def read(ledger: Ledger, said: Ids) -> int:
+    """What is taken may be read when something is asked."""
+    ledger.take(said)
+    return ledger.counter
+
+
 @cache
 def said_in_runs() -> tuple[LoadedProgram, list[Ids]]:
     """What one program says, one function after the other."""
@@ -80,16 +86,18 @@ def test_whatever_is_said(data: st.DataObject) -> None:
     cuts = sorted(data.draw(st.lists(st.integers(0, len(said)), max_size=6)))
     frame = data.draw(st.sampled_from([0, 0, 0, 7, LAST_FRAME, LAST_FRAME + 1, -1]))
     counter = data.draw(st.sampled_from([0, 0, 0, len(own), -1]) | st.integers(0, len(own)))
+    asked = data.draw(st.sets(st.integers(0, 6), max_size=2))  # before these stretches
     found = list[tuple[object, ...] | None]()
     for ledger in ledgers_of(own):
         ledger.put(counter, frame, 5, -1)
         try:
-            for part in np.split(said, cuts):
+            for number, part in enumerate(np.split(said, cuts)):
+                if number in asked:
+                    _ = ledger.counter
                 ledger.take(part)
+            found.append((ledger.instructions, state(ledger)))
         except TokenError:
             found.append(None)
-        else:
-            found.append(state(ledger))
     assert found[0] == found[1]
 
 
@@ -98,7 +106,38 @@ def test_tokens_that_no_run_says_are_refused() -> None:
     for wrong in (-1, 10**6, len(own.tokens)):
         for ledger in ledgers_of(own):
             with pytest.raises(TokenError, match="no place in a run"):
-                ledger.take(np.array([wrong], dtype=np.int32))
+                read(ledger, np.array([wrong], dtype=np.int32))
+
+
+def test_nothing_is_read_before_it_is_asked_for_or_much(monkeypatch: pytest.MonkeyPatch) -> None:
+    instance = begun()
+    instance.invoke("fibonacci", 17)
+    own, said = instance.conversation.program, instance.conversation.said()
+    ledger = fast_ledger.FastLedger(own)
+    ledger.take(said)
+    plain = PlainLedger(own)
+    plain.take(said)
+    assert (ledger.instructions, ledger.put_off is None) == (plain.instructions, False)
+    assert (ledger.counter, ledger.put_off is None) == (plain.counter, True)
+    monkeypatch.setattr(fast_ledger, "MOST_UNREAD", len(said))
+    ledger = fast_ledger.FastLedger(own)
+    ledger.take(said)
+    assert ledger.put_off is not None
+    ledger.take(said)
+    assert ledger.put_off is None
+
+
+def test_pieces_of_what_is_written_over_are_kept() -> None:
+    instance = begun()
+    instance.invoke("fibonacci", 7)
+    own, said = instance.conversation.program, instance.conversation.said()
+    ledgers = ledgers_of(own)
+    for each in ledgers:
+        piece = said.copy()
+        each.take(piece[:-1])
+        piece[:] = EXIT_ID
+        each.take(said[-1:])
+    assert state(ledgers[0]) == state(ledgers[1])
 
 
 @pytest.mark.parametrize("size", [1, 2, 4])
@@ -163,6 +202,7 @@ def test_a_ledger_waits_for_its_own_stretches(monkeypatch: pytest.MonkeyPatch) -
     said = instance.conversation.said()
     assert len(said) > fast_ledger.LONG
     ledger = fast_ledger.FastLedger(instance.conversation.program)
+    _ = ledger.counter
     ledger.take(said)
     (stretch,) = ledger._reading
     assert stretch.exception(timeout=20) is None
