@@ -9,7 +9,6 @@ from importlib.metadata import PackageNotFoundError, version
 from statistics import median
 
 import curta
-from curta.engine.native_level import Native
 from curta.engine.toolchain import compiler_version, find_compiler
 from curta.errors import CurtaError
 from curta.machine.weights import load_machine
@@ -31,6 +30,8 @@ def print_machine(packages: Sequence[str]) -> None:
 
 def complete_machine() -> None:
     """Have all of the machine's code compiled: a run begins with a part of it."""
+    from curta.engine.native_level import Native  # not in every checkout that is compared
+
     engine = load_machine()
     assert isinstance(engine, Native)
     engine.library.complete()
