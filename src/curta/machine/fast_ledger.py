@@ -72,8 +72,10 @@ LONG = 1 << 16
 """Tokens that are worth another thread's time: a chunk of the engine's."""
 MOST_WAITING = 16
 """Stretches of them that may wait for it."""
-MOST_UNREAD = 1 << 21
-"""Tokens that are not read as long as nobody asks what they file: most runs end before."""
+FEW_UNREAD, MOST_UNREAD = 1 << 10, 1 << 18
+"""Tokens that are not read as long as nobody asks what they file: short runs end before. To keep
+the tokens of longer ones takes as long as they take another thread to read.
+"""
 
 
 @cache
@@ -106,10 +108,12 @@ def _put_off(
     """An order that is carried out once somebody asks what comes of it."""
 
     def carried_out(ledger: FastLedger, /, *given: Given.args, **options: Given.kwargs) -> None:
-        if ledger.put_off is None:
-            order(ledger, *given, **options)
-        else:
+        if ledger.put_off is not None and ledger.unread:
+            ledger.begin()
+        if ledger.put_off is not None:
             ledger.put_off.append(partial(order, ledger, *given, **options))
+        else:
+            order(ledger, *given, **options)
 
     return carried_out
 
@@ -124,8 +128,10 @@ class FastLedger:
         self._program, self.size = program, frame_size(program)
         self.put_off: list[Callable[[], None]] | None = []
         """What is to be done once it is asked for; none once it was."""
-        self._unread = self._instructions = 0
-        self._uncounted: list[Ids] = []
+        self._kept = np.empty(FEW_UNREAD, dtype=np.uint16)
+        """Tokens that are to be taken then."""
+        self.unread = self._instructions = 0
+        """How many there are, and how many instructions they end."""
         self._reading: deque[Future[int]] = deque()
         """Stretches that are not read yet, in their order."""
         self._pointer = 0
@@ -136,7 +142,7 @@ class FastLedger:
                 reading.exception()
             self._library.curta_ledger_free(self._pointer)
 
-    def _begin(self) -> None:
+    def begin(self) -> None:
         """Do what was put off."""
         self._rows = _rows(self._program)
         rows = _at(self._rows), len(self._rows)
@@ -148,15 +154,17 @@ class FastLedger:
         held = (ctypes.c_uint32 * REGISTERS).from_address(words)
         self._words: Words = np.ctypeslib.as_array(held)
         put_off, self.put_off = self.put_off or (), None
-        self._uncounted.clear()
         for order in put_off:
             order()
+        unread, self._kept = self._kept[: self.unread], self._kept[:0]
+        for start in range(0, len(unread), LONG):
+            self.take(unread[start : start + LONG].astype(np.int32))
 
     @property
     def _address(self) -> int:
         """The C struct, once all that was taken is filed."""
         if self.put_off is not None:
-            self._begin()
+            self.begin()
         while self._reading:
             _check(self._reading.popleft().result())
         return self._pointer
@@ -183,9 +191,6 @@ class FastLedger:
     def instructions(self) -> int:
         if self.put_off is None:
             return int(self._state.instructions)
-        for said in self._uncounted:
-            self._instructions += self._library.curta_ledger_ended(_at(said), len(said))
-        self._uncounted.clear()
         return self._instructions
 
     @property
@@ -202,14 +207,9 @@ class FastLedger:
 
     def take(self, said: Ids) -> None:
         said = np.ascontiguousarray(said, dtype=np.int32)
-        if self.put_off is not None:
-            said = said if len(said) >= LONG else said.copy()  # it may be a piece of something long
-            self.put_off.append(partial(self.take, said))
-            self._uncounted.append(said)
-            self._unread += len(said)
-            if self._unread > MOST_UNREAD:
-                self._begin()
-        elif len(said) < LONG:
+        if self.put_off is not None and self._keeps(said):
+            return
+        if len(said) < LONG:
             _check(self._library.curta_ledger_take(self._address, _at(said), len(said)))
         else:
             if len(self._reading) == MOST_WAITING:
@@ -217,6 +217,24 @@ class FastLedger:
             stretch = _reader().submit(self._read, said)
             self._reading.append(stretch)
             _LATEST.append(stretch)
+
+    def _keeps(self, said: Ids) -> bool:
+        """Whether these tokens are kept for later; if not, they are to be taken now."""
+        length = self.unread + len(said)
+        if length > MOST_UNREAD:
+            self.begin()
+            return False
+        if length > len(self._kept):
+            kept = np.empty(max(length, 4 * len(self._kept)), dtype=np.uint16)
+            kept[: self.unread] = self._kept[: self.unread]
+            self._kept = kept
+        place = self._kept.ctypes.data + self.unread * self._kept.itemsize
+        ended = self._library.curta_ledger_keep(_at(said), len(said), place)
+        if ended < 0:
+            self.begin()
+            return False
+        self.unread, self._instructions = length, self._instructions + ended
+        return True
 
     def _read(self, said: Ids) -> int:
         return int(self._library.curta_ledger_take(self._pointer, _at(said), len(said)))
@@ -238,7 +256,7 @@ class FastLedger:
         _check(fill(self._address, firsts, lengths, len(extents), _at(content)))
 
     def put(self, counter: int, frame: int, instructions: int, own_at: int) -> None:
-        self._instructions, self._uncounted = instructions, []
+        self._instructions = instructions
         self._put(counter, frame, instructions, own_at)
 
     @_put_off
@@ -351,7 +369,7 @@ def _library() -> ctypes.CDLL:
         ("pages", count, (pointer, pointer)),
         ("memory", None, (pointer, pointer, count, count, pointer, pointer, pointer, pointer)),
         ("take", ctypes.c_int32, (pointer, pointer, count)),
-        ("ended", count, (pointer, count)),
+        ("keep", count, (pointer, count, pointer)),
     ):
         function = getattr(library, f"curta_ledger_{name}")
         function.restype, function.argtypes = result, list(arguments)

@@ -162,6 +162,11 @@ void curta_ledger_forget(Ledger *ledger, int64_t first) {
 #else
 #define INLINE static inline
 #endif
+#if defined __GNUC__ && !defined __clang__
+#define VECTORS __attribute__((optimize("O3")))
+#else
+#define VECTORS
+#endif
 
 INLINE int is(int32_t token, int32_t first, int32_t count) {
     return (uint32_t)token - (uint32_t)first < (uint32_t)count;
@@ -310,13 +315,18 @@ static void single(Ledger *ledger, int32_t token) {
     }
 }
 
-/* How many of these tokens end an instruction. */
-int64_t curta_ledger_ended(const int32_t *said, int64_t count) {
-    int64_t found = 0;
-    for (int64_t at = 0; at < count; at++)
-        found += is(said[at], FIRST_LAST, DIGIT) | is(said[at], FIRST_JUMP, 2 * NEAR) |
-                 (said[at] == STORED_ID) | is(said[at], FIRST_OUTPUT, 512);
-    return found;
+/* Keep tokens in half the room: how many of them end an instruction; or -1 if one has no room. */
+VECTORS int64_t curta_ledger_keep(const int32_t *restrict said, int64_t count,
+                                  uint16_t *restrict kept) {
+    uint32_t found = 0, all = 0;
+    for (int32_t at = 0; at < (int32_t)count; at++) {
+        const int32_t token = said[at];
+        all |= (uint32_t)token;
+        kept[at] = (uint16_t)token;
+        found += (uint32_t)(is(token, FIRST_LAST, DIGIT) | is(token, FIRST_JUMP, 2 * NEAR) |
+                            (token == STORED_ID) | is(token, FIRST_OUTPUT, 512));
+    }
+    return all > UINT16_MAX ? -1 : (int64_t)found;
 }
 
 /* File tokens; 0, or what is wrong with them. */
