@@ -68,6 +68,21 @@ def test_output_exit_code_and_figures(folder: Path, capsys: Capture) -> None:
     assert sorted(path.name for path in folder.iterdir()) == ["echo.c", "library.c"]
 
 
+def test_whoever_waits_for_a_slow_level_is_told(
+    capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("curta.terminal.QUIET_SECONDS", 0.0)
+    gcd = str(Path(__file__).parents[2] / "examples" / "gcd.wat")
+    told = {}
+    for level in ("hull", "native"):
+        code, out, told[level] = run(capsys, "--level", level, "--invoke", "gcd", gcd, "12", "18")
+        assert (code, out) == (0, "6\n")
+    assert (
+        "reading the program at level hull, which takes minutes if it is long ..." in told["hull"]
+    )
+    assert "reading" not in told["native"]
+
+
 @pytest.mark.parametrize(("returned", "code"), [(-1, 255), (255, 255), (256, 0), (300, 44)])
 def test_an_exit_code_has_eight_bits(
     folder: Path, capsys: Capture, returned: int, code: int

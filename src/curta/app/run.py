@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import time
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,7 @@ from curta.app.save_trace import SaveTrace
 from curta.errors import ProgramError, Trap, UserError
 from curta.machine.request import LevelName, Request
 from curta.options import option
-from curta.terminal import Screen
+from curta.terminal import Screen, telling
 
 if TYPE_CHECKING:
     from curta.machine.conversation import Conversation
@@ -111,7 +112,10 @@ def converse(
     settings = requested.run_options(options, stdin) | requested.told(screen)
     settings["on_start"] = conversations.append
     settings["keep_trace"] = options.trace or options.save_trace is not None
-    instance: Instance = requested.begin(options, machine, settings)
+    is_fast = options.level in ("native", "reference")
+    what = f"reading the program at level {options.level}, which takes minutes if it is long"
+    with nullcontext() if is_fast else telling(what):
+        instance: Instance = requested.begin(options, machine, settings)
     if options.invoke is None:
         return instance.run()
     for line in requested.results(options, instance):
