@@ -6,7 +6,7 @@ import ctypes
 import os
 from collections import deque
 from collections.abc import Callable
-from functools import cache, lru_cache, partial
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec
 
@@ -111,7 +111,7 @@ def _put_off(
         if ledger.put_off is not None and ledger.unread:
             ledger.begin()
         if ledger.put_off is not None:
-            ledger.put_off.append(partial(order, ledger, *given, **options))
+            ledger.put_off.append(lambda other: order(other, *given, **options))
         else:
             order(ledger, *given, **options)
 
@@ -126,8 +126,10 @@ class FastLedger:
     def __init__(self, program: LoadedProgram) -> None:
         self._library = _library()
         self._program, self.size = program, frame_size(program)
-        self.put_off: list[Callable[[], None]] | None = []
-        """What is to be done once it is asked for; none once it was."""
+        self.put_off: list[Callable[[FastLedger], None]] | None = []
+        """What is to be done once it is asked for; none once it was. Orders do not hold the ledger,
+        which would then stay until Python's collector comes.
+        """
         self._kept = np.empty(FEW_UNREAD, dtype=np.uint16)
         """Tokens that are to be taken then."""
         self.unread = self._instructions = 0
@@ -155,7 +157,7 @@ class FastLedger:
         self._words: Words = np.ctypeslib.as_array(held)
         put_off, self.put_off = self.put_off or (), None
         for order in put_off:
-            order()
+            order(self)
         unread, self._kept = self._kept[: self.unread], self._kept[:0]
         for start in range(0, len(unread), LONG):
             self.take(unread[start : start + LONG].astype(np.int32))

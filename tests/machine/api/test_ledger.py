@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from collections import deque
 from concurrent.futures import Future
 from functools import cache
@@ -125,6 +127,20 @@ def test_nothing_is_read_before_it_is_asked_for_or_much(monkeypatch: pytest.Monk
     assert ledger.put_off is not None
     ledger.take(said)
     assert ledger.put_off is None
+
+
+def test_a_ledger_that_nobody_asked_goes_with_its_last_reference() -> None:
+    own = program()
+    ledger = fast_ledger.FastLedger(own)
+    ledger.give(*own.segments)
+    ledger.put(0, 0, 0, -1)
+    gone = weakref.ref(ledger)
+    gc.disable()
+    try:
+        del ledger
+        assert gone() is None
+    finally:
+        gc.enable()
 
 
 def test_pieces_of_what_is_written_over_are_kept() -> None:
