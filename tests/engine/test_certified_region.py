@@ -13,6 +13,7 @@ from curta.compiler import Graph, Model, at_least, compile
 from curta.engine import LEVELS, load
 from curta.errors import RegionError, TokenError
 from tests.support.expected import expected_residuals
+from tests.support.general_step import residuals
 
 TOKENS = ("low", "high", "no", "yes")
 
@@ -91,7 +92,7 @@ def test_softmax_is_right_up_to_its_own_limit_and_stops_there(bits: int) -> None
     for prompt in ([1] * 8, [0, 1] * 4, [0] * 8, [1, 1, 0, 1, 0, 0, 0, 1]):
         expected = expected_residuals(model, prompt)
         for level, length in (("plain", limit), ("hull", 8), ("native", 8)):
-            last = load(model, level).residuals(prompt[:length])[:, -1]
+            last = residuals(model, level, prompt[:length])[:, -1]
             assert np.array_equal(last[:, sums], expected[:length, -1, sums])
         if limit < 8:
             with pytest.raises(TokenError, match="certificate covers"):

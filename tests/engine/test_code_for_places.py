@@ -13,10 +13,11 @@ import pytest
 
 from curta.compiler import Graph, Model, Node, at_least, back, compile, equals, large_table
 from curta.engine import builds, hot, load
-from curta.engine.native import selector
+from curta.engine.native import routine
 from curta.engine.native.emit import model_to_c
 from curta.engine.native.kit import Kit
 from curta.engine.native_level import Native, NativeSession
+from tests.support.general_step import by_steps
 
 LENGTH = 80
 DIGITS = [f"d{number}" for number in range(16)]
@@ -25,14 +26,14 @@ JUMPS = 7
 COMMENT = re.compile(r" ?/\*.*?\*/", re.DOTALL)
 
 
-def program(added: int = 0) -> Graph:
+def program(added: int = 0, name: str = "digit") -> Graph:
     """A machine that executes one program, which stands in its weights: a loop of 80 instructions
     over a few words of 4 bits.
     """
     random = Random(7)
     graph = Graph([*DIGITS, "again"])
     moved = graph.feature("moved", {**dict.fromkeys(DIGITS, 1), "again": 1 - LENGTH})
-    digit = graph.feature("digit", {name: number for number, name in enumerate(DIGITS)})
+    digit = graph.feature(name, {token: number for number, token in enumerate(DIGITS)})
     place = graph.running_sum(moved)
     graph.assume(place, 0, LENGTH - 1)
 
@@ -70,7 +71,7 @@ def model() -> Model:
 @pytest.fixture(autouse=True)
 def small_programs(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have this one count as a program, and look for its places at once."""
-    monkeypatch.setattr(selector, "FEWEST_QUESTIONS", 0)
+    monkeypatch.setattr(routine, "FEWEST_QUESTIONS", 0)
     monkeypatch.setattr(hot, "SAMPLED_NOW", 3000)
     monkeypatch.setattr(hot, "WINDOW_NOW", 3000)
     monkeypatch.setenv("CURTA_PLACES", "now")
@@ -106,7 +107,7 @@ def code(model: Model) -> str:
 
 def said(model: Model, count: int, *, places: bool = True) -> list[int]:
     """What the native level says, in the end by code for places; or by the general step."""
-    session = Native(model, specialise=places).session()
+    session = (Native if places else by_steps)(model).session()
     tokens = listened(session, count)
     if places:
         assert session.placed > 0.2 * count
@@ -120,6 +121,14 @@ def listened(session: NativeSession, count: int) -> list[int]:
         tokens += session.generate(following, 4000).tolist()
         following = session.feed(tokens[-1])
     return tokens[:count]
+
+
+def test_a_name_that_looks_like_a_section_is_none(model: Model) -> None:
+    """Names stand in the C, in comments."""
+    named = compile(program(name="/// digit"), 1 << 20)
+    assert "/// digit" in (source := model_to_c(named))
+    assert "/// digit" in Kit.of(source).head
+    assert said(named, 20_000) == said(model, 20_000)
 
 
 def test_notes_about_the_program_change_nothing(model: Model) -> None:

@@ -285,7 +285,7 @@ int main(int count, char **tokens) {
     for (int i = 1; i < count; i++) {
         const int32_t token = atoi(tokens[i]);
         int32_t said = -1;
-        const int64_t taken = curta_feed(s, &token, 1, &said);
+        const int64_t taken = curta_take(s, &token, 1, &said, 1);
         printf("%d ", taken ? said : -1);
         if (!taken) break;
     }

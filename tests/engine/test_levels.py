@@ -12,6 +12,7 @@ from curta.dyadic import ARITHMETICS
 from curta.engine import LEVELS, Level, load
 from curta.errors import CertificateError, RegionError
 from tests.support.expected import expected_residuals
+from tests.support.general_step import residuals
 from tests.support.random_graphs import TOKENS, graphs
 from tests.support.slow import draws
 
@@ -71,7 +72,7 @@ def test_residual_streams_agree_with_exact_arithmetic(
     if not prompt:
         return
     expected = expected_residuals(model, prompt)
-    actual = load(model, level).residuals(prompt)
+    actual = residuals(model, level, prompt)
     difference = np.abs(actual - expected)
     defined = ~np.isnan(actual)
     assert level == "native" or defined.all()

@@ -12,6 +12,7 @@ from curta.engine.native.look_to_c import look_to_c
 from curta.engine.native_level import Library, Native
 from curta.engine.toolchain import build_library, load_functions
 from curta.gallery import PROGRAMS
+from tests.support.general_step import native_residuals
 
 SIGNATURES = {"look": (None, ctypes.c_void_p, ctypes.c_int32, ctypes.c_void_p)}
 
@@ -32,7 +33,7 @@ def test_a_look_shows_streams_and_changes_nothing(name: str) -> None:
     flags = "#define FLAGS 1\n"
     engine.library = Library(flags + engine.library.source)
     look = load_functions(build_library(flags + source, name="look"), "curta_", SIGNATURES)["look"]
-    expected = engine.residuals(ids)
+    expected = native_residuals(engine.model, ids)
     session, other = engine.session(), engine.session()
     for position, token in enumerate(ids):
         said = other.feed(token)

@@ -6,7 +6,7 @@ import random
 import re
 import shutil
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from curta.engine import LEVELS, load
 from curta.engine.native.emit import model_to_c
 from curta.engine.native_level import Native, NativeSession
 from curta.errors import RegionError, UserError
+from tests.support.general_step import streams_to_c
 
 SAID = tuple("abcdefgh")
 
@@ -120,12 +121,11 @@ def warnings_of(source: str, path: Path) -> str:
     return subprocess.run(command, capture_output=True, text=True, check=False).stderr
 
 
-@pytest.mark.parametrize("residuals", [False, True])
-def test_no_warnings(residuals: bool, tmp_path: Path) -> None:
+@pytest.mark.parametrize("made", [model_to_c, streams_to_c])
+def test_no_warnings(made: Callable[[Model], str], tmp_path: Path) -> None:
     models = {kind: table_model(kind) for kind in KEYS} | {"promise": endless(10, stop=False)}
     for kind, model in models.items():
-        source = model_to_c(model, residuals=residuals)
-        assert not warnings_of(source, tmp_path / f"{kind.replace(' ', '_')}.c"), kind
+        assert not warnings_of(made(model), tmp_path / f"{kind.replace(' ', '_')}.c"), kind
 
 
 def test_a_closed_sequence_is_refused() -> None:

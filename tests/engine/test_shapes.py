@@ -10,7 +10,7 @@ from curta.compiler import Graph, at_least, compile, count_reached, equals, func
 from curta.engine import load
 from curta.engine.native.case import FEWEST_COUNTED, Case, Facts
 from curta.engine.native.emit import model_to_c
-from curta.engine.native.multiples import multiples_in
+from curta.engine.native.expressions import multiples_in
 from curta.engine.native.shapes import jumps_of, staircase_of
 from curta.engine.native.values import Parameter, Pool, Sum, constant, sum_of
 from tests.engine.test_cases import meaning

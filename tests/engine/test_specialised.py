@@ -15,11 +15,11 @@ import pytest
 from hypothesis import HealthCheck, assume, given, note, settings
 from hypothesis import strategies as st
 
-import curta.engine.native.selector as selector
 from curta.compiler import Graph, Model, Node, at_least, compile
 from curta.compiler.model import load_model
 from curta.engine import Engine, hot, load, native_level
 from curta.engine.model_cache import cached_source
+from curta.engine.native import routine
 from curta.engine.native.emit import model_to_c
 from curta.engine.native_level import Native
 from curta.errors import CertificateError, RegionError
@@ -34,6 +34,7 @@ from tests.support.executors import (
     later,
     programs,
 )
+from tests.support.general_step import by_steps
 from tests.support.random_graphs import TOKENS, graphs
 from tests.support.slow import draws
 
@@ -56,14 +57,14 @@ def outcome(engine: Engine, prompt: Sequence[int], count: int) -> Outcome:
 def all_are_programs() -> Iterator[None]:
     """Also what has few questions to ask; nothing is taken from the cache of sources."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(selector, "FEWEST_QUESTIONS", 0)
-        patch.setattr(native_level, "cached_source", lambda model, cases, generate: generate())
+        patch.setattr(routine, "FEWEST_QUESTIONS", 0)
+        patch.setattr(native_level, "cached_source", lambda model, generate: generate(model))
         yield
 
 
 def same_outcome(model: Model, prompt: Sequence[int], count: int) -> Outcome:
     """The general code's outcome, which has to be the specialised code's."""
-    general = outcome(Native(model, specialise=False), prompt, count)
+    general = outcome(by_steps(model), prompt, count)
     assert outcome(Native(model), prompt, count) == general
     return general
 
@@ -153,13 +154,13 @@ def executed_alike(graph: Graph, prompt: list[int], heard: list[int]) -> bool:
     with all_are_programs():
         if SPECIALISED not in model_to_c(model):
             return False
-        general = conversation(Native(model, specialise=False), prompt, heard)
+        general = conversation(by_steps(model), prompt, heard)
         assert conversation(Native(model), prompt, heard) == general
         if len(general[0]) > 1:
             with places_at_once():
                 assert conversation(Native(model), prompt, heard) == general
     said, error = outcome(load(model, "evaluate"), prompt, 30)
-    begun = outcome(Native(model, specialise=False), prompt, 30)
+    begun = outcome(by_steps(model), prompt, 30)
     assert (said, error is None) == (begun[0], begun[1] is None)
     return True
 
@@ -227,7 +228,7 @@ def test_a_promise_is_broken_where_the_general_code_says_so(prompt: list[int]) -
 def test_prompts_that_continue_what_was_said() -> None:
     """Tokens that rules say and tokens that they do not, in any order."""
     model = compile(adder(), 512)
-    general, cases = (Native(model, specialise=s).session() for s in (False, True))
+    general, cases = (make(model).session() for make in (by_steps, Native))
     for prompt, count in [([3, 4], 50), ([5, 2], 30), ([2], 1), ([14], 2), ([3, 9, 3], 60)]:
         following = [session.take(np.array(prompt)) for session in (general, cases)]
         assert following[0] == following[1]
@@ -255,12 +256,11 @@ def test_generating_in_pieces() -> None:
 def test_a_source_is_generated_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("CURTA_CACHE", str(tmp_path))
     model = compile(adder(), 64)
-    first = cached_source(model, True, lambda: model_to_c(model))
-    assert cached_source(model, True, lambda: "not generated again") == first
-    assert cached_source(model, False, lambda: "other code") == "other code"
+    first = cached_source(model, model_to_c)
+    assert cached_source(model, lambda _: "not generated again") == first
     for file in tmp_path.glob("native/*"):
         file.write_bytes(file.read_bytes()[:-1])
-    assert cached_source(model, True, lambda: "generated again") == "generated again"
+    assert cached_source(model, lambda _: "generated again") == "generated again"
 
 
 MAIN = """
@@ -270,7 +270,7 @@ int main(void) {
     const int32_t prompt[] = {PROMPT};
     const int32_t size = sizeof(prompt) / sizeof(*prompt);
     int32_t said[COUNT];
-    curta_feed(s, prompt, size, said);
+    curta_take(s, prompt, size, said, 1);
     const int64_t length = curta_generate(s, said[size - 1], said, COUNT, 0);
     for (int64_t i = 0; i < length; i++) printf("%d ", said[i]);
     curta_destroy(s);
@@ -298,7 +298,7 @@ def test_clean_under_sanitizers(prompt: list[int], tmp_path: Path) -> None:
         [str(program)], env=environment, capture_output=True, text=True, check=False
     )
     assert finished.returncode == 0, finished.stderr[:2000]
-    expected = outcome(Native(model, specialise=False), prompt, 9000)[0]
+    expected = outcome(by_steps(model), prompt, 9000)[0]
     assert [int(token) for token in finished.stdout.split()] == expected
 
 
@@ -374,7 +374,7 @@ def test_what_an_instruction_changes_is_what_it_is_at_its_next_token(kept: str) 
     model = compile(executor(results, -1000, 1000, results), 1024)
     with all_are_programs():
         for program in ([0, 1, 2, 1, 0], [2, 2, 3, 1, 0], [3, 0, 2, 1, 0]):
-            general = conversation(Native(model, specialise=False), program, [])
+            general = conversation(by_steps(model), program, [])
             assert conversation(Native(model), program, []) == general
             said, _ = outcome(load(model, "evaluate"), program, 40)
             assert general[0][0][:40] == said

@@ -142,7 +142,7 @@ def c_of(model: Model, options: Options) -> str:
     from curta.engine.model_cache import cached_source
     from curta.engine.native.emit import model_to_c
 
-    return cached_source(model, True, lambda: model_to_c(model))
+    return cached_source(model, model_to_c)
 
 
 def texts(name: str, prompts: Sequence[str], longest: int) -> list[list[str]]:

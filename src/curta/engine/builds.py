@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import astuple, dataclass, replace
 from itertools import pairwise
 from typing import Any
@@ -107,11 +108,12 @@ def keep_made(key: str, program: str, made: Made) -> None:
 
 
 def read_made(key: str, program: str) -> Made | None:
+    """None too if it is not what this curta keeps."""
     kept = HOT.read(code_key(key, program))
-    if kept is None:
-        return None
-    found = json.loads(kept)
-    return Made(**{**found, "places": tuple(map(place_of, found["places"]))})
+    with suppress(ValueError, TypeError, KeyError):
+        found = json.loads(kept or b"null")
+        return Made(**{**found, "places": tuple(map(place_of, found["places"]))})
+    return None
 
 
 def place_of(found: list[Any]) -> Place:
@@ -146,13 +148,15 @@ def places_of(request: Request, kit: Kit) -> list[Place]:
     """The places that are hot in a sample, the hottest first."""
     counts, followed = Counter[int](), Counter[tuple[int, int]]()
     ways: dict[int, set[tuple[int, ...]]] = {}
+    known = class_of(kit)
     for tokens, places in request.sample:
-        executed = instructions(kit, tokens, places)
+        classes = classes_of_tokens(known, tokens).tolist()
+        executed = instructions(kit.ending, classes, places.tolist())
         followed.update(pairwise(place for place, _ in executed))
-        for place, classes in executed:
-            if place >= 0 and len(classes) <= LONGEST:
+        for place, said in executed:
+            if place >= 0 and len(said) <= LONGEST:
                 counts[place] += 1
-                ways.setdefault(place, set()).add(classes)
+                ways.setdefault(place, set()).add(said)
     following: dict[int, list[int]] = {}
     for (place, after), _ in followed.most_common():
         following.setdefault(place, []).append(after)
@@ -168,8 +172,9 @@ def places_of(request: Request, kit: Kit) -> list[Place]:
     return found
 
 
-def instructions(kit: Kit, tokens: Ids, places: Numbers) -> list[tuple[int, tuple[int, ...]]]:
+def instructions(
+    ending: Sequence[int], classes: Sequence[int], at: Sequence[int]
+) -> list[tuple[int, tuple[int, ...]]]:
     """Where the instructions of a stretch were, and the classes of their tokens."""
-    at, classes = places.tolist(), classes_of_tokens(class_of(kit), tokens).tolist()
-    ends = [number for number, one in enumerate(classes, start=1) if one in kit.ending]
+    ends = [number for number, one in enumerate(classes, start=1) if one in ending]
     return [(at[start], tuple(classes[start:end])) for start, end in pairwise(ends)]

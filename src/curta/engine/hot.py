@@ -123,17 +123,19 @@ class Workshop:
     def find(self, program: str) -> Code | None:
         """Code that was made for a program, in this process or before."""
         if program not in self.codes:
-            with suppress(OSError, ValueError, KeyError):
-                made = builds.read_made(self.key, program)
-                if made is not None:
-                    self.load(program, made)
+            made = builds.read_made(self.key, program)
+            if made is not None:
+                self.load(program, made)
         return self.codes.get(program)
 
-    def load(self, program: str, made: Made) -> Code:
-        library = ctypes.CDLL(str(LIBRARIES.folder / made.library))
-        pointer = ctypes.addressof(ctypes.c_char.in_dll(library, "curta_places"))
-        self.codes[program] = code = Code(made, library, pointer)
-        return code
+    def load(self, program: str, made: Made) -> Code | None:
+        """The code, if its file is there and whole."""
+        with suppress(OSError, ValueError):
+            library = ctypes.CDLL(str(LIBRARIES.folder / made.library))
+            pointer = ctypes.addressof(ctypes.c_char.in_dll(library, "curta_places"))
+            self.codes[program] = Code(made, library, pointer)
+            return self.codes[program]
+        return None
 
     def complete(self, program: str, code: Code, share: float) -> Code:
         """The same code, of which it is known that looking for more is no use while it says so much
@@ -255,12 +257,12 @@ class Warming:
     def collect(self, process: subprocess.Popen[bytes]) -> None:
         """Use code that another process makes, when it is there."""
         ended = process.poll()
-        if ended is not None:
-            self.process = None
-        if ended == 0:
-            self.arrived(builds.read_made(self.workshop.key, self.program))
-        elif ended == builds.NOTHING_TO_ADD:
-            self.arrived(None)
+        if ended is None:
+            return
+        self.process = None
+        made = None if ended else builds.read_made(self.workshop.key, self.program)
+        if made is not None or ended == builds.NOTHING_TO_ADD:
+            self.arrived(made)
 
     @property
     def request(self) -> Request:
@@ -271,9 +273,9 @@ class Warming:
 
     def arrived(self, made: Made | None) -> None:
         if made is not None:
-            with suppress(OSError, KeyError):
-                self.code = self.workshop.load(self.program, made)
-                self.is_attached = False
+            code = self.workshop.load(self.program, made)
+            if code is not None:
+                self.code, self.is_attached = code, False
         elif self.code is not None:
             self.code = self.workshop.complete(self.program, self.code, self.share)
 

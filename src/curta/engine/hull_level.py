@@ -67,7 +67,9 @@ def layer_matrices(model: Model, number: int) -> dict[str, Matrix]:
     names = [f"attention.{part}" for part in ("query", "key", "value", "output")]
     names += [f"feed_forward.{part}" for part in ("gate", "expand", "contract")]
     return {
-        name.partition(".")[2]: model.weights[f"layers.{number}.{name}.weight"].astype(np.float64)
+        name.partition(".")[2]: model.weights[f"layers.{number}.{name}.weight"].astype(
+            np.float64, copy=False
+        )
         for name in names
     }
 

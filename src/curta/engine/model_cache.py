@@ -50,9 +50,9 @@ SOURCES = (*COMPILER, "engine/native/*.py", "engine/native/*.c", "engine/zeros.c
 """What generates it."""
 
 
-def cached_source(model: Model, specialise: bool, generate: Callable[[], str]) -> str:
+def cached_source(model: Model, generate: Callable[[Model], str]) -> str:
     """The C source of a model, from the cache if it was generated before from the same weights."""
-    content = json.dumps([model.plan, model.certificate.as_json(), specialise]).encode()
+    content = json.dumps([model.plan, model.certificate.as_json()]).encode()
     tensors = [
         f"{name} {tensor.dtype.str} {tensor.shape}".encode() + tensor.tobytes()
         for name, tensor in sorted(model.weights.items())
@@ -61,6 +61,6 @@ def cached_source(model: Model, specialise: bool, generate: Callable[[], str]) -
     kept = NATIVE.read(key)
     if kept is not None:
         return kept.decode()
-    source = generate()
+    source = generate(model)
     NATIVE.keep(key, source.encode())
     return source

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from ctypes import c_int32, c_int64, c_void_p
 from functools import cached_property
 from pathlib import Path
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from curta.dyadic import power_of_two
-from curta.engine.base import Answers, Engine, Ids, Mask, Residuals, Session, broken_promise
+from curta.engine.base import Answers, Engine, Ids, Mask, Session, broken_promise
 from curta.engine.beginnings import Beginnings
 from curta.engine.model_cache import cached_source
 from curta.engine.toolchain import Signatures, load_functions
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from curta.engine.hot import Warming, Workshop
 
 
-def written_c(model: Model, **choices: bool) -> str:
+def written_c(model: Model) -> str:
     """What writes the C is not imported where it is kept: a second run starts sooner."""
     from curta.engine.native.emit import model_to_c
 
-    return model_to_c(model, **choices)
+    return model_to_c(model)
 
 
 class Native(Engine):
@@ -40,10 +40,9 @@ class Native(Engine):
     level: ClassVar[str] = "native"
     chunk = 1 << 16
 
-    def __init__(self, model: Model, *, specialise: bool = True) -> None:
+    def __init__(self, model: Model) -> None:
         super().__init__(model)
-        source = cached_source(model, specialise, lambda: written_c(model, specialise=specialise))
-        self.library = Library(source)
+        self.library = Library(cached_source(model, written_c))
 
     @cached_property
     def workshop(self) -> Workshop | None:
@@ -62,26 +61,11 @@ class Native(Engine):
         _ = self.workshop  # before any clock runs
         return NativeSession(self, self.library)
 
-    def residuals(self, ids: Sequence[int]) -> Residuals:
-        """The residual stream, as in blocks.py, from a second library that reports it; NaN where
-        attention finds no row that was filed.
-        """
-        prompt = self.check_prompt(ids)
-        library = Library(written_c(self.model, residuals=True))
-        session = NativeSession(self, library)
-        periods, width = 2 * len(self.model.plan["layers"]) + 1, self.model.plan["width"]
-        streams = np.zeros((len(prompt), periods, width))
-        for position, token in enumerate(prompt.tolist()):
-            session.feed(token)
-            library.stream(session.state, streams[position].ctypes.data)
-        return streams
-
 
 SIGNATURES: Signatures = {
     "create": (c_void_p,),
     "destroy": (None, c_void_p),
-    "feed": (c_int64, c_void_p, c_void_p, c_int64, c_void_p),
-    "take": (c_int64, c_void_p, c_void_p, c_int64, c_void_p),
+    "take": (c_int64, c_void_p, c_void_p, c_int64, c_void_p, c_int32),
     "generate": (c_int64, c_void_p, c_int32, c_void_p, c_int64, c_void_p),
     "bytes": (c_int64, c_void_p),
     "exhausted": (c_int32, c_void_p),
@@ -91,7 +75,6 @@ SIGNATURES: Signatures = {
     "set_places": (None, c_void_p, c_void_p),
     "set_unit": (None, c_int32, c_void_p),
     "placed": (c_int64, c_void_p),
-    "stream": (None, c_void_p, c_void_p),
     "beginning": (c_void_p, c_void_p, c_int64),
     "begin": (c_void_p, c_void_p),
     "forget": (None, c_void_p),
@@ -99,6 +82,10 @@ SIGNATURES: Signatures = {
 """What entry.c and beginning.c export, as curta_create and so on; some of it in some libraries
 only.
 """
+
+
+LAST, EACH = 0, 1
+"""Of tokens that are taken, after which of them it is reported what the model says."""
 
 
 class Library(SimpleNamespace):
@@ -217,7 +204,8 @@ class NativeSession(Session):
         for start in range(0, len(tokens), self.engine.chunk):
             given = self._given(tokens[start : start + self.engine.chunk])
             said = np.empty_like(given)
-            taken = self.library.feed(self.state, given.ctypes.data, len(given), said.ctypes.data)
+            room = given.ctypes.data, len(given), said.ctypes.data
+            taken = self.library.take(self.state, *room, EACH)
             yield said[:taken]
             self.check()
 
@@ -227,8 +215,8 @@ class NativeSession(Session):
         given, said = self._given(tokens), c_int32()
         begins = not self.length
         rest = self._begin(given) if begins else given
-        pointer = ctypes.byref(said)
-        self.length += self.library.take(self.state, rest.ctypes.data, len(rest), pointer)
+        room = rest.ctypes.data, len(rest), ctypes.byref(said)
+        self.length += self.library.take(self.state, *room, LAST)
         self.check()
         if begins and (workshop := self.engine.workshop) is not None:
             self.warming = workshop.begin(self.state, given, self.goes_on)

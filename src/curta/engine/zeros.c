@@ -10,9 +10,14 @@
 #include <unistd.h>
 #endif
 
+#ifndef MAP_NORESERVE
+#define MAP_NORESERVE 0
+#endif
+
 static void *fresh_zeros(uint64_t bytes) {
 #ifdef MAP_ANONYMOUS
-    void *memory = mmap(0, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    const int kind = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+    void *memory = mmap(0, bytes, PROT_READ | PROT_WRITE, kind, -1, 0);
     return memory == MAP_FAILED ? 0 : memory;
 #else
     return calloc(1, bytes);

@@ -39,7 +39,7 @@ FLAGS = (
     *("-Wl,--strip-all", "-Wl,--export=malloc"),
 )
 SECTION = "slots"
-BESIDE = ("engine/native/look_to_c.py", "engine/native/streams_to_c.py", "explore/allocator.c")
+BESIDE = ("engine/native/look_to_c.py", "explore/allocator.c")
 """What C is made by, or is, that stands beside the machine's."""
 QUOTED_LINES = 12
 

@@ -10,8 +10,8 @@ enum {
     MOST_COPIED = 1 << 10     /* pages; beyond, tokens are taken as quickly */
 };
 
-/* The state begins with what is copied as it is; directories, at its end, are noted pointers. */
-#define HEAD (sizeof(State) - DIRECTORIES)
+/* The state begins with what is copied as it is; the directory at its end holds noted pointers. */
+#define HEAD offsetof(State, pages)
 
 typedef struct {
     Pointers pointers; /* where they lie in the state */
@@ -77,9 +77,9 @@ void curta_forget(Beginning *beginning) {
 }
 
 /* What was there after these tokens, or null: where there is too little memory, where the state
-   does not lie together or is large, and where they cannot be taken. */
+   grows or is large, and where they cannot be taken. */
 Beginning *curta_beginning(const int32_t *tokens, int64_t count) {
-    Beginning *beginning = RING && LIES_TOGETHER ? calloc(1, sizeof(Beginning)) : 0;
+    Beginning *beginning = RING ? calloc(1, sizeof(Beginning)) : 0;
     if (!beginning) return 0;
     State *s = with_block();
     int fits = 0;
@@ -88,7 +88,7 @@ Beginning *curta_beginning(const int32_t *tokens, int64_t count) {
         *s->blocks = (Block){0, ROOM, sizeof(Block)};
         s->pointers = &beginning->pointers;
         set_up(s);
-        fits = curta_take(s, tokens, count, &said) == count && !s->exhausted;
+        fits = curta_take(s, tokens, count, &said, 0) == count && !s->exhausted;
         fits = fits && find_pages(beginning, s->blocks);
         s->pointers = 0;
         fits = fits && keep(beginning, s);

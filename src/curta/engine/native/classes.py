@@ -106,7 +106,7 @@ def track_facts(routine: Routine, tokens: Sequence[int]) -> tuple[int, Facts]:
 
 
 def numbers_over(routine: Routine, total: Sum, tokens: Sequence[int]) -> list[Number] | None:
-    """What a sum of the program's columns is for each of some tokens."""
+    """What a sum of columns is for each of some tokens."""
     columns: list[tuple[tuple[Number, ...], Number]] = []
     for value, coefficient in total.without_constant.terms:
         column = routine.pool.definition(value)

@@ -14,8 +14,7 @@ from curta.dyadic import Number, power_of_two
 from curta.engine.native.case import Case, Facts
 from curta.engine.native.choice import score_range, whole_vertex
 from curta.engine.native.classes import are_in_a_row
-from curta.engine.native.expressions import Expressions, Scope, literal
-from curta.engine.native.multiples import multiples_in
+from curta.engine.native.expressions import Expressions, Scope, literal, multiples_in
 from curta.engine.native.routine import (
     Act,
     Acts,

@@ -8,8 +8,18 @@ from dataclasses import replace
 from curta.engine.native.case import Case
 from curta.engine.native.choice import division, possible
 from curta.engine.native.following import Follower
-from curta.engine.native.routine import Acts, Check, Divide, Event, Filing, Growth, Routine, Say
-from curta.engine.native.selector import NotWorthItError, is_found
+from curta.engine.native.routine import (
+    Acts,
+    Check,
+    Divide,
+    Event,
+    Filing,
+    Growth,
+    NotWorthItError,
+    Routine,
+    Say,
+    is_found,
+)
 from curta.engine.native.values import Product, Steps, Sum, ValueId
 
 FEWEST_FOR_ROOT = 8

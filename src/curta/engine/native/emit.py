@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from importlib.resources import files
 
 from curta.compiler.model import Model
@@ -17,19 +17,16 @@ from curta.engine.native.code_to_c import CodeWriter
 from curta.engine.native.expressions import integer
 from curta.engine.native.following import Follower
 from curta.engine.native.places import Places
-from curta.engine.native.routine import Routine
+from curta.engine.native.routine import NotWorthItError, Routine
 from curta.engine.native.run_to_c import RunWriter
-from curta.engine.native.selector import NotWorthItError
-from curta.engine.native.streams_to_c import StreamsWriter
 from curta.engine.native.symbolic import weights_to_routine
 from curta.engine.native.tables import (
     array_to_c,
     bytes_of,
     comment,
-    directories,
+    directory,
     flags,
     is_large,
-    pages,
     tables_of,
     track_type,
 )
@@ -41,23 +38,24 @@ DEEPEST = 20_000
 """Nested calls that following values to their operands may need."""
 
 
-def model_to_c(model: Model, *, residuals: bool = False, specialise: bool = True) -> str:
-    """The C source of a model. With `residuals` it also reports the residual stream, and is slower.
-
-    With `specialise`, runs are said by code for the cases of a step; the general step then takes in
-    prompts only, and is the definition of what the cases have to do.
+def model_to_c(model: Model) -> str:
+    """The C source of a model. Runs are said by code for the cases of a step, if that is worth it;
+    the general step then takes in prompts only, and is the definition of what the cases have to do.
     """
     with deep_recursion(), uncollected():
-        routine = weights_to_routine(model, streams=residuals)
-        parts = [title(model), *sequence(model, routine, sum(map(len, routine.streams)))]
-        parts += steps(model, routine, specialise=specialise)
+        routine = weights_to_routine(model)
+        try:
+            steps = RunWriter(Places(Follower(routine)), model.plan["stops"]).functions()
+        except NotWorthItError:
+            steps = CodeWriter(routine).functions()
+        parts = [title(model), *sequence(model, routine), steps]
         return "\n".join([*parts, runtime("entry.c"), runtime("beginning.c")])
 
 
-def sequence(model: Model, routine: Routine, stream_size: int = 0) -> list[str]:
+def sequence(model: Model, routine: Routine) -> list[str]:
     """What is kept of a sequence, and how."""
     parts = [zeros_source(), runtime("prelude.c"), *columns(routine), flags(routine)]
-    parts += [state(routine, stream_size), runtime("memory.c"), *functions_of_tables(routine)]
+    parts += [state(routine), runtime("memory.c"), *functions_of_tables(routine)]
     return [*parts, is_stop(model.plan["stops"])]
 
 
@@ -75,16 +73,6 @@ def deep_recursion() -> Iterator[None]:
 def runtime(name: str) -> str:
     """The C that is the same for every model."""
     return (files("curta.engine.native") / name).read_text(encoding="utf-8")
-
-
-def steps(model: Model, routine: Routine, *, specialise: bool) -> list[str]:
-    """The step, and what goes on and on if the model executes programs."""
-    if routine.streams:
-        return [StreamsWriter(routine).functions()]
-    if specialise:
-        with suppress(NotWorthItError):
-            return [RunWriter(Places(Follower(routine)), model.plan["stops"]).functions()]
-    return [CodeWriter(routine).functions()]
 
 
 def title(model: Model) -> str:
@@ -107,24 +95,19 @@ def columns(routine: Routine) -> Iterator[str]:
             yield f"{array_to_c(f'column{value}', entries)} /* {comment(entry.name)} */"
 
 
-def state(routine: Routine, stream_size: int = 0) -> str:
-    """What is kept of a sequence; with as many numbers, the latest residual stream too."""
+def state(routine: Routine) -> str:
+    """What is kept of a sequence."""
     tables = tables_of(routine).values()
     totals = "".join(
         f"    int64_t total{v}; /* {comment(routine.pool.entries[v].name)} */\n"
         for v in routine.totals
     )
     rows = "".join(table.state for table in tables)
-    defined = f"#define STREAM_SIZE {stream_size}\n" if stream_size else ""
-    stream = "    double stream[STREAM_SIZE];\n" if stream_size else ""
-    paged = sum(8 * pages(table.rows) for table in tables if table.rows.kind == "paged")
     return (
         "".join(table.types for table in tables)
         + track_type(tables)
         + f"#define RING {routine.ring()} /* rows of the track; if 0 it grows */\n"
-        + f"#define DIRECTORIES {paged} /* bytes that hold where pages are */\n"
-        + f"#define LIES_TOGETHER {int(not any(table.release for table in tables))}\n"
-        + defined
+        + directory(tables)
         + "typedef struct Block Block;\n"
         "struct Block { _Alignas(64) Block *before; uint64_t size, used; };\n\n"
         "typedef struct State State;\n"
@@ -143,21 +126,20 @@ def state(routine: Routine, stream_size: int = 0) -> str:
         "    int32_t broken, broken_step; /* the promise that was broken, or -1 */\n"
         "    int32_t exhausted; /* no memory left */\n"
         "    Track *track;\n"
-        f"{totals}{rows}{stream}{directories(tables)}}};\n"
+        f"{totals}{rows}    Pages pages;\n}};\n"
     )
 
 
 def functions_of_tables(routine: Routine) -> Iterator[str]:
     tables = tables_of(routine).values()
     for table in tables:
-        yield from (table.helpers, table.store, table.fetch)
-    creates, releases = "".join(t.create for t in tables), "".join(t.release for t in tables)
+        yield table.functions
+    creates = "".join(table.create for table in tables)
     yield f"static void create_tables(State *s) {{\n    (void)s;\n{creates}}}\n"
     large = [t.rows for t in tables if is_large(t.rows)]
     touched = " + ".join(f"touched(s->rows{rows.number}, {bytes_of(rows)})" for rows in large)
     touched = touched or "(void)s, 0"
     yield f"static int64_t bytes_of_arrays(const State *s) {{\n    return {touched};\n}}\n"
-    yield f"static void free_tables(State *s) {{\n    (void)s;\n{releases}}}\n"
 
 
 def is_stop(stops: list[int]) -> str:

@@ -87,22 +87,25 @@ int64_t curta_generate(State *s, int32_t first, int32_t *said, int64_t count, An
     return i;
 }
 
-/* Take `count` tokens; what is said after the last goes to `said`. Returns how many were taken. */
-int64_t curta_take(State *s, const int32_t *tokens, int64_t count, int32_t *said) {
+/* Take `count` tokens of a given sequence; what is said after the last goes to `said`, or what is
+   said after each. Returns how many were taken: fewer if a promise was broken or memory ran out. */
+int64_t curta_take(State *s, const int32_t *tokens, int64_t count, int32_t *said, int32_t each) {
     int64_t i = 0;
     while (i < count) {
         if (s->exhausted) return i;
-        i += take(s, tokens + i, count - 1 - i);
+        if (!each) i += take(s, tokens + i, count - 1 - i);
         if (s->broken >= 0) return i;
-        *said = step(s, tokens[i++]);
-        if (*said < 0) return i - 1;
+        const int32_t next = step(s, tokens[i]);
+        if (next < 0) return i;
+        said[each ? i : 0] = next;
+        i++;
     }
     return i;
 }
 
 static void set_up(State *s) {
     s->broken = -1;
-    s->bytes = sizeof(State) - DIRECTORIES; /* of these, next to nothing is ever written */
+    s->bytes = offsetof(State, pages); /* of the directory next to nothing is ever written */
     if (RING) allocate(s, &s->track, sizeof(Track) * RING);
     create_tables(s);
 }
@@ -117,22 +120,9 @@ State *curta_create(void) {
 }
 
 void curta_destroy(State *s) {
-    free_tables(s);
     if (!RING) free(s->track);
     free_blocks(s);
     give_back(s, sizeof(State));
-}
-
-/* Take `count` tokens of a given sequence; what is said after each goes to `said`. Returns how many
-   were taken: fewer if a promise was broken or memory ran out. */
-int64_t curta_feed(State *s, const int32_t *tokens, int64_t count, int32_t *said) {
-    for (int64_t i = 0; i < count; i++) {
-        if (s->exhausted) return i;
-        const int32_t next = step(s, tokens[i]);
-        if (next < 0) return i;
-        said[i] = next;
-    }
-    return count;
 }
 
 int64_t curta_bytes(const State *s) { return s->bytes + bytes_of_arrays(s); }
@@ -144,11 +134,4 @@ int32_t curta_broken(const State *s, int64_t *value, int32_t *step) {
     *step = s->broken_step;
     return s->broken;
 }
-
-#ifdef STREAM_SIZE
-/* The residual stream after the last token that was fed. */
-void curta_stream(const State *s, double *stream) {
-    memcpy(stream, s->stream, sizeof(double) * STREAM_SIZE);
-}
-#endif
 #endif

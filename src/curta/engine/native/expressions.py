@@ -7,22 +7,31 @@ the certificate bounds all values by 2**53 steps here as well.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from itertools import accumulate
+from itertools import accumulate, pairwise
 
 from curta.dyadic import Number, power_of_two, simplify
 from curta.engine.native.bits import Bits, Part, put_together
-from curta.engine.native.case import Case
-from curta.engine.native.multiples import Multiples
-from curta.engine.native.selector import NotWorthItError
+from curta.engine.native.case import FEWEST_COUNTED, Case
+from curta.engine.native.routine import NotWorthItError
 from curta.engine.native.shapes import Jumps, is_length, is_scattered, square_wave_of, staircase_of
 from curta.engine.native.tables import array_to_c
-from curta.engine.native.values import ONE, Conjunction, Held, Pool, Product, Steps, Sum, ValueId
+from curta.engine.native.values import (
+    ONE,
+    Conjunction,
+    Held,
+    Pool,
+    Product,
+    Steps,
+    Sum,
+    ValueId,
+    constant,
+)
 
 FEW_ENTRIES = 64
-FEWEST_FOR_TABLE = 4
+FEWEST_LOOKED_UP = 4
 """Jumps of a function that is looked up instead of compared for."""
 
 
@@ -183,7 +192,7 @@ class Expressions:
             return by + self.staircase(case, shape.argument, found, scope)
         if wave := square_wave_of(jumps):
             return f"{by}({self.staircase(case, shape.argument, wave, scope)} & 1)"
-        if len(jumps) >= FEWEST_FOR_TABLE and not is_scattered(jumps):
+        if len(jumps) >= FEWEST_LOOKED_UP and not is_scattered(jumps):
             return self.looked_up(case, shape.argument, jumps, argument)
         if is_length(jumps):
             return f"{by}bit_length(clamped({argument}, {(1 << len(jumps)) - 1}))"
@@ -273,3 +282,58 @@ def integer(value: Number) -> int:
     if value != int(value):
         raise NotWorthItError(f"{value} is no whole number of steps")
     return int(value)
+
+
+@dataclass(frozen=True, slots=True)
+class Multiples:
+    """How many of the first `most` multiples of a number are not above another one: a quotient's
+    digit, as weights divide.
+    """
+
+    of: Sum
+    """It is not negative; of 0, it is none or all."""
+    up_to: Sum
+    most: int
+    weight: Number
+    """What each of them adds, to what is `added` anyway."""
+    added: Number
+
+
+def multiples_in(case: Case, total: Sum) -> Multiples | None:
+    """What a sum of comparisons counts, if it is this."""
+    weights, past = set[Number](), list[Sum]()
+    for value, coefficient in total.without_constant.terms:
+        shape = case.pool.definition(value)
+        if not isinstance(shape, Steps) or len(shape.jumps) > 1:
+            return None
+        ((place, height),) = shape.jumps
+        weights.add(coefficient * height)
+        past.append(shape.argument.plus(constant(place), -1))
+    if len(past) < FEWEST_COUNTED or len(weights) > 1:
+        return None
+    found = in_a_row(past)
+    if found is None:
+        return None
+    first, step = found
+    if case.range(step)[1] <= 0:
+        first, step = first.plus(step, len(past) - 1), step.scaled(-1)
+    if case.range(step)[0] < 0:
+        return None
+    up_to = first.plus(step, len(past))
+    return Multiples(step, up_to, len(past), weights.pop(), total.added)
+
+
+def in_a_row(sums: Sequence[Sum]) -> tuple[Sum, Sum] | None:
+    """(first, step) of sums that are first, first + step, first + 2 * step, ... in some order."""
+    away = [one.plus(sums[0], -1) for one in sums]
+    if not away[1].terms:
+        return None
+    _, direction = away[1].direction
+    places = [one.proportion(direction) for one in away]
+    if any(one != direction.scaled(place) for one, place in zip(away, places, strict=True)):
+        return None
+    places.sort()
+    gaps = {after - before for before, after in pairwise(places)}
+    if len(gaps) > 1 or 0 in gaps:
+        return None
+    return sums[0].plus(direction, places[0]), direction.scaled(gaps.pop())

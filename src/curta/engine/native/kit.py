@@ -39,9 +39,10 @@ class Kit:
     @classmethod
     def of(cls, source: str) -> Kit:
         """The kit of a model, out of its C."""
-        parts = {found[1]: found[2] for found in SECTION.finditer(source)}
+        sections = list(SECTION.finditer(source))
+        parts = {found[1]: found[2] for found in sections}
         facts = json.loads(parts.pop("facts").removeprefix("/* ").removesuffix(" */"))
-        head, begin, leave = source.partition("/// ")[0], parts.pop("begin"), parts.pop("leave")
+        head, begin, leave = source[: sections[0].start()], parts.pop("begin"), parts.pop("leave")
         templates = {name.removeprefix("template"): text for name, text in parts.items()}
         return cls(**facts, head=head, begin=begin, leave=leave, templates=templates)
 

@@ -10,13 +10,6 @@ static inline void stop(State *s, int32_t promise, int64_t value, int32_t step) 
     s->broken_step = step;
 }
 
-static void *zeros(State *s, uint64_t bytes) {
-    void *memory = calloc(1, bytes);
-    if (memory) s->bytes += (int64_t)bytes;
-    else s->exhausted = 1;
-    return memory;
-}
-
 static void free_blocks(State *s) {
     for (Block *block = s->blocks, *before; block; block = before) {
         before = block->before;

@@ -25,16 +25,18 @@ from curta.engine.native.dividing import Divider
 from curta.engine.native.following import Follower, without_repetitions
 from curta.engine.native.intervals import Intervals
 from curta.engine.native.routine import (
+    FEWEST_FOR_SELECTOR,
     Acts,
     Divide,
     Event,
     Filing,
     Growth,
+    NotWorthItError,
     Rule,
     Say,
     read_by,
+    selector_of,
 )
-from curta.engine.native.selector import FEWEST_FOR_SELECTOR, NotWorthItError, selector_of
 from curta.engine.native.values import (
     ZERO,
     Column,

@@ -30,8 +30,16 @@ from curta.engine.native.code_to_c import CodeWriter
 from curta.engine.native.expressions import Expressions, Scope, integer
 from curta.engine.native.outline import outlined
 from curta.engine.native.places import MOST_TOKENS, Moment, Places
-from curta.engine.native.routine import Act, Acts, Check, Divide, Filing, Growth, Rule
-from curta.engine.native.selector import NotWorthItError
+from curta.engine.native.routine import (
+    Act,
+    Acts,
+    Check,
+    Divide,
+    Filing,
+    Growth,
+    NotWorthItError,
+    Rule,
+)
 from curta.engine.native.values import (
     Column,
     Conjunction,

@@ -1,6 +1,7 @@
-/* What generated code begins with: numbers, and what every state begins with. */
+/* What generated code begins with: numbers, and how tables are looked through. */
 
 #include <math.h>
+#include <stddef.h>
 #include <string.h>
 
 #ifdef __GNUC__
@@ -8,6 +9,9 @@
 #else
 #define INLINE static inline
 #endif
+
+/* Rows of a page: few, of which a sequence leaves little empty, if there is room for a directory. */
+enum { PAGE_BITS = sizeof(void *) > 4 ? 10 : 12, LAST_OF_PAGE = (1 << PAGE_BITS) - 1 };
 
 INLINE int64_t rectified(int64_t x) { return x > 0 ? x : 0; }
 

@@ -3,31 +3,50 @@
 Totals grow, rows are filed, promises are checked, and at the end a token is chosen. Everything else
 is computed because one of these reads it. What is left of that in a case are acts: in order, in
 blocks that end with a choice.
+
+A model that executes programs has a selector, the value that says what a step does, such as the
+operation of an instruction: under any of its values most of the general code is idle.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cached_property
 
-from curta.dyadic import Number
-from curta.engine.native.case import Case
-from curta.engine.native.selector import NotWorthItError, selector_of
+from curta.dyadic import Number, power_of_two
+from curta.engine.native.case import Case, Facts
 from curta.engine.native.values import (
     Bounds,
     FetchedKey,
     FetchedValue,
     LookUp,
+    Parameter,
     Pool,
+    Product,
     Rows,
+    Steps,
     Sum,
     ValueId,
 )
 
 LONGEST_REACH = 1 << 12
 """How far back look-ups by position may look for their rows to go round."""
+MOST_CHOICES = 256
+"""Values of a selector."""
+FEWEST_QUESTIONS = 12
+"""Gates and steps that have to ask about a value before it is made the selector."""
+FEWEST_FOR_SELECTOR = 8
+"""Steps of a value that is computed, to be a selector."""
+
+
+class NotWorthItError(Exception):
+    """A model executes no program, or what it does is not worth being told apart, or what a case
+    computes is no number of steps in 64 bits: the general code is left to do it.
+    """
 
 
 @dataclass(frozen=True)
@@ -226,3 +245,35 @@ def with_readers(
                     yield replace(event, members=left)
             case Check():
                 yield event
+
+
+def selector_of(routine: Routine) -> ValueId:
+    """The value out of a table, of few possible ones, that most gates and steps ask about."""
+    pool = routine.pool
+    questions: Counter[ValueId] = Counter()
+    for value in pool.reachable(routine.sums()):
+        match pool.entries[value].definition:
+            case Product(asked) | Steps(asked):
+                terms = asked.without_constant.terms
+                if len(terms) == 1 and is_found(pool, terms[0][0]):
+                    questions[terms[0][0]] += 1
+    case = Case(pool, Facts())
+    few = [value for value in questions if is_choice(case, value)]
+    best = max(few, key=lambda value: (questions[value], -value), default=None)
+    if best is None or questions[best] < FEWEST_QUESTIONS:
+        raise NotWorthItError
+    return best
+
+
+def is_found(pool: Pool, value: ValueId) -> bool:
+    """Whether a value comes out of a table, be it one that was filed or one of the weights."""
+    definition = pool.entries[value].definition
+    if isinstance(definition, FetchedValue | Parameter):
+        return True
+    return isinstance(definition, Steps) and len(definition.jumps) >= FEWEST_FOR_SELECTOR
+
+
+def is_choice(case: Case, value: ValueId) -> bool:
+    """Whether a value is one of a few."""
+    low, high = case.intervals.of_value(value)
+    return (high - low) / Fraction(power_of_two(case.pool.entries[value].step)) < MOST_CHOICES

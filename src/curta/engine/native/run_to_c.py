@@ -29,8 +29,7 @@ from curta.engine.native.following import Intake, columns, intake
 from curta.engine.native.outline import functions_to_c
 from curta.engine.native.places import Exact, Places
 from curta.engine.native.places_to_c import PlacesWriter
-from curta.engine.native.routine import Routine
-from curta.engine.native.selector import NotWorthItError
+from curta.engine.native.routine import NotWorthItError, Routine
 from curta.engine.native.tables import array_to_c
 
 UNITS = 2

@@ -34,7 +34,6 @@ DIRECT_LIMIT = 1 << 23
 SMALL_ARRAY = 1 << 16
 """Entries of an array of which it does not matter how much is written to."""
 PAGED_LIMIT = 1 << 36
-PAGE_BITS = 12
 LONGEST_RUN = 8
 """Equal entries of an array that are written one by one."""
 INTEGER_TYPES = (
@@ -108,17 +107,12 @@ class Table:
     state: str = ""
     """The state's fields."""
     types: str = ""
-    """The row, and what else there is one of."""
-    helpers: str = ""
-    store: str = ""
-    """A function that returns the row to write for a key."""
-    fetch: str = ""
-    """Functions that return where the row of a query lies, and the row if it was filed, where that
-    is asked; or a null pointer.
+    functions: str = ""
+    """One that returns the row to write for a key; others that return where the row of a query
+    lies, and the row if it was filed, where that is asked; or a null pointer.
     """
     create: str = ""
     """Statements that allocate what exists from the beginning."""
-    release: str = ""
 
 
 def table_of(rows: Rows, members: dict[str, Member]) -> Table:
@@ -141,8 +135,8 @@ def direct(rows: Rows, fields: list[str]) -> Table:
         fields,
         state=f"    Row{t} *rows{t}; /* {comment(rows.label)} */\n",
         types=row_type(t, fields),
-        store=store(t, f"    return &s->rows{t}[key];\n"),
-        fetch=fetch(t, f"    return query < {size}u ? &s->rows{t}[query] : 0;\n"),
+        functions=store(t, f"    return &s->rows{t}[key];\n")
+        + fetch(t, f"    return query < {size}u ? &s->rows{t}[query] : 0;\n"),
         create=created,
     )
 
@@ -156,49 +150,44 @@ def bytes_of(rows: Rows) -> str:
     return f"((sizeof(Row{rows.number}) * {rows.size}u + 63) & ~UINT64_C(63))"
 
 
-def pages(rows: Rows) -> int:
-    return -(-rows.size // (1 << PAGE_BITS))
-
-
 def paged(rows: Rows, fields: list[str]) -> Table:
-    t, rest = rows.number, (1 << PAGE_BITS) - 1
+    t = rows.number
     stored = f"""\
-    Row{t} **page = &s->pages_of_{pages(rows)}[key >> {PAGE_BITS}].page{t};
-    if (!*page) allocate(s, page, sizeof(Row{t}) << {PAGE_BITS});
-    return *page ? *page + (key & {rest}) : &s->spare{t};
+    Row{t} **page = &s->pages.of_{rows.size}[key >> PAGE_BITS].page{t};
+    if (!*page) allocate(s, page, sizeof(Row{t}) << PAGE_BITS);
+    return *page ? *page + (key & LAST_OF_PAGE) : &s->spare{t};
 """
     found = f"""\
     if (query >= UINT64_C({rows.size})) return 0;
-    const Row{t} *page = s->pages_of_{pages(rows)}[query >> {PAGE_BITS}].page{t};
-    return page ? page + (query & {rest}) : 0;
+    const Row{t} *page = s->pages.of_{rows.size}[query >> PAGE_BITS].page{t};
+    return page ? page + (query & LAST_OF_PAGE) : 0;
 """
     return Table(
         rows,
         fields,
         state=f"    Row{t} spare{t}; /* {comment(rows.label)} */\n",
         types=row_type(t, fields),
-        store=store(t, stored),
-        fetch=fetch(t, found),
+        functions=store(t, stored) + fetch(t, found),
     )
 
 
-def directories(tables: Iterable[Table]) -> str:
-    """Where pages are: side by side for tables that have as many, since what belongs together is
+def directory(tables: Iterable[Table]) -> str:
+    """Where pages are: side by side for tables of the same size, since what belongs together is
     mostly filed under the same key, as the bytes of a word.
     """
-    counts: dict[int, list[int]] = {}
+    numbers: dict[int, list[int]] = {}
     for rows in (table.rows for table in tables if table.rows.kind == "paged"):
-        counts.setdefault(pages(rows), []).append(rows.number)
-    found = ""
-    for count, numbers in counts.items():
-        fields = " ".join(f"Row{t} *page{t};" for t in numbers)
-        found += f"    struct {{ {fields} }} pages_of_{count}[{count}];\n"
-    return found
+        numbers.setdefault(rows.size, []).append(rows.number)
+    body = ""
+    for size, those in numbers.items():
+        fields = " ".join(f"Row{t} *page{t};" for t in those)
+        body += f"    struct {{ {fields} }} of_{size}[(UINT64_C({size - 1}) >> PAGE_BITS) + 1];\n"
+    return f"typedef struct {{\n{body}}} Pages;\n"
 
 
 def hashed(rows: Rows, fields: list[str]) -> Table:
     t = rows.number
-    search = f"""\
+    functions = f"""\
 static Entry{t} *probe{t}(Entry{t} *entries, uint64_t room, uint64_t key) {{
     uint64_t at = (key * UINT64_C(0x9E3779B97F4A7C15)) >> 20;
     while (entries[at & (room - 1)].row.filed && entries[at & (room - 1)].key != key) at++;
@@ -207,14 +196,11 @@ static Entry{t} *probe{t}(Entry{t} *entries, uint64_t room, uint64_t key) {{
 
 static int widen{t}(State *s) {{
     const uint64_t room = s->room{t} ? s->room{t} * 2 : 1024;
-    Entry{t} *entries = zeros(s, sizeof(Entry{t}) * room);
-    if (!entries) return 0;
+    const Entry{t} *const before = s->entries{t};
+    allocate(s, &s->entries{t}, sizeof(Entry{t}) * room);
+    if (s->exhausted) return 0;
     for (uint64_t i = 0; i < s->room{t}; i++)
-        if (s->entries{t}[i].row.filed)
-            *probe{t}(entries, room, s->entries{t}[i].key) = s->entries{t}[i];
-    s->bytes -= sizeof(Entry{t}) * s->room{t};
-    free(s->entries{t});
-    s->entries{t} = entries;
+        if (before[i].row.filed) *probe{t}(s->entries{t}, room, before[i].key) = before[i];
     s->room{t} = room;
     return 1;
 }}
@@ -233,10 +219,9 @@ static int widen{t}(State *s) {{
         state=f"    Entry{t} *entries{t}; /* {comment(rows.label)} */\n"
         f"    Row{t} spare{t};\n    uint64_t used{t}, room{t};\n",
         types=row_type(t, fields) + f"typedef struct {{ uint64_t key; Row{t} row; }} Entry{t};\n",
-        helpers=search,
-        store=store(t, stored),
-        fetch=fetch(t, f"    return s->room{t} ? {found} : 0;\n"),
-        release=f"    free(s->entries{t});\n",
+        functions=functions
+        + store(t, stored)
+        + fetch(t, f"    return s->room{t} ? {found} : 0;\n"),
     )
 
 
@@ -264,10 +249,10 @@ at < {size} ? at : {size - 1});
         fields,
         state=f"    Row{t} *rows{t}; /* {comment(rows.label)} */\n"
         f"    uint64_t *marks{t}[{levels}];\n",
-        types=row_type(t, fields, "int64_t position; /* when it was filed */")
+        types=row_type(t, [*fields, "int64_t position; /* when it was filed */"], flag="")
         + f"static const int64_t words{t}[] = {{{', '.join(map(str, words))}}};\n",
-        store=store(t, f"    mark(s->marks{t}, {levels}, key);\n    return &s->rows{t}[key];\n"),
-        fetch=fetch(t, found),
+        functions=store(t, f"    mark(s->marks{t}, {levels}, key);\n    return &s->rows{t}[key];\n")
+        + fetch(t, found),
         create=f"    allocate(s, &s->rows{t}, sizeof(Row{t}) * UINT64_C({size}));\n"
         + "".join(
             f"    allocate(s, &s->marks{t}[{n}], sizeof(uint64_t) * UINT64_C({count}));\n"
@@ -290,9 +275,8 @@ def flags(routine: Routine) -> str:
     return text
 
 
-def row_type(number: int, fields: list[str], mark: str = "") -> str:
-    body = "".join(f"    {field}\n" for field in [*fields, mark or f"FLAG{number}"])
-    return f"typedef struct {{\n{body}}} Row{number};\n"
+def row_type(number: int, fields: Iterable[str], flag: str = "    FLAG{}\n") -> str:
+    return f"typedef struct {{\n{lines_of(fields)}{flag.format(number)}}} Row{number};\n"
 
 
 def store(number: int, body: str) -> str:
@@ -329,6 +313,10 @@ def comment(text: str) -> str:
 def track_type(tables: Iterable[Table]) -> str:
     """The row that every token has, if any table is by position."""
     fields = [f for table in tables if table.rows.by_position for f in table.fields]
-    fields.sort(key=lambda field: -int(re.findall(r"\d+", field)[0]))  # the widest first
-    body = "".join(f"    {field}\n" for field in fields or ["uint8_t unused;"])
-    return f"typedef struct {{\n{body}}} Track;\n"
+    return f"typedef struct {{\n{lines_of(fields or ['uint8_t unused;'])}}} Track;\n"
+
+
+def lines_of(fields: Iterable[str]) -> str:
+    """Members of a struct, the widest first: nothing is left empty between them."""
+    widest_first = sorted(fields, key=lambda field: -int(re.findall(r"\d+", field)[0]))
+    return "".join(f"    {field}\n" for field in widest_first)

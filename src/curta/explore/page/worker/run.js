@@ -88,7 +88,7 @@ class Run {
     say(tokens) {
         new Int32Array(this.engine.memory.buffer, this.buffer, tokens.length).set(tokens);
         const count = BigInt(tokens.length);
-        if (this.engine.curta_take(this.state, this.buffer, count, this.answer) !== count)
+        if (this.engine.curta_take(this.state, this.buffer, count, this.answer, 0) !== count)
             this.ending = "the engine stopped: a promise of the certificate was broken";
         return new Int32Array(this.engine.memory.buffer, this.answer, 1)[0];
     }

@@ -61,7 +61,7 @@ class Streams {
             const tokens = this.run.tokens.subarray(this.position, Math.min(end, this.position + CHUNK));
             new Int32Array(this.engine.memory.buffer, this.buffer, tokens.length).set(tokens);
             const count = BigInt(tokens.length);
-            if (this.engine.curta_take(this.state, this.buffer, count, this.answer) !== count)
+            if (this.engine.curta_take(this.state, this.buffer, count, this.answer, 0) !== count)
                 throw new Error("the engine does not take what it said");
             this.position += tokens.length;
         }
