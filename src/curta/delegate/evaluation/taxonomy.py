@@ -1,20 +1,4 @@
-"""What went wrong: every answer is of exactly one kind.
-
-The first rule that holds decides. Of questions with a right answer:
-
-1. right              the final answer is the one that was asked for
-2. stopped early      the answer had not ended when it had used all the tokens it might
-3. wrong format       a call was never closed, or closed without a result (unless its error is
-                      the right answer, as of 1/0); or there is no final answer in the text at all
-4. wrong computation  a stated calculation, a call or an inline equation, has a result that is
-                      not what the calculator says (see `calculations` for what is checked)
-5. wrong reasoning    none of these: whatever was calculated is right, and the answer is not
-
-Of questions with nothing to compute:
-
-6. unneeded call      a call was begun
-7. right              none was
-"""
+"""What went wrong: every answer is of exactly one kind, and the first rule that holds decides."""
 
 from __future__ import annotations
 
@@ -53,7 +37,9 @@ class Verdict:
 
 
 def verdict(question: Question, answer: Answer) -> Verdict:
-    """The kind of an answer, by the rules above."""
+    """The kind of an answer. A call that is only begun is one already where none was needed; which
+    calculations are looked at, `calculations` says.
+    """
     found = partial(Verdict, question, answer)
     if question.value is None:
         if answer.calls:

@@ -1,25 +1,5 @@
-"""The server: OpenAI's chat and completions, models, health and metrics.
-
-Beside OpenAI's fields, every answer says what was computed in it:
-
-    choices[0].message.calculations       chat
-    choices[0].delta.calculations         chat, streaming: with the text in which the call ends
-    choices[0].calculations               completions, streaming or not
-
-Each is an object: `expression`; `result` (as in the text) and whether it is `exact`, or `error` (as
-the model is told, or `unanswered`) and a `message`; `microseconds`; and the `text` of the call and
-its answer, as it stands in the content. OpenAI's client keeps these fields.
-
-What differs from OpenAI's service: the default `temperature` is 0. `completion_tokens` has answers
-of calls in it. A choice whose time is over ends with finish_reason `length`, like one that has all
-its tokens; one that waited in the queue for all of its time, or whose prompt was still being read,
-is refused with status 503. A full queue is status 429. A stream begins when there is something to
-say, so that what goes wrong before has a status of its own; what goes wrong later is an event with
-an `error`, before [DONE].
-
-What is written waits in memory until a client reads it, which is bounded by the limit on tokens:
-nobody who reads slowly holds up the model. A client that takes nothing of an event for as long as
-the time limit is dropped. One that goes away gives its row back before the next step.
+"""The server: OpenAI's chat and completions, models, health and metrics. Beside OpenAI's fields,
+answers say what was computed; that, and what differs: docs/delegate.md, "Serving".
 """
 
 from __future__ import annotations
