@@ -32,6 +32,24 @@ def test_the_card_is_that_of_the_weights() -> None:
     assert "MIT licence" in card
 
 
+def test_a_card_of_a_run_that_is_not_over(tmp_path: Path) -> None:
+    """Nothing was measured on held-back questions yet, and updates behind the checkpoint are none
+    of what was taken.
+    """
+    checkpoint = tmp_path / "checkpoints" / "checkpoint-2"
+    checkpoint.mkdir(parents=True)
+    (checkpoint / "trainer_state.json").write_text("{\n}\n")
+    (tmp_path / "training.json").write_text('{"source": "a folder"}')
+    rows = ({"step": step, "loss": loss} for step, loss in enumerate((3, 2, 1), 1))
+    (tmp_path / "metrics.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    (tmp_path / bundle.WEIGHTS).write_bytes(b"weights")
+    card = bundle.card(tmp_path, tmp_path)
+    assert "| step | 2 |\n| loss | 2 |\n" in card
+    assert "| source | a folder |" in card
+    assert f"SHA-256 {hashlib.sha256(b'weights').hexdigest()}." in card
+    assert "validation |" not in card
+
+
 def test_it_is_what_the_committed_settings_make() -> None:
     settings = json.loads((PLACE / "adapter_config.json").read_text("utf-8"))
     assert settings["base_model_name_or_path"] == SMOLLM2

@@ -27,6 +27,7 @@ from curta.delegate.evaluation.figures import Share
 from curta.delegate.markdown import table
 from curta.delegate.markers import Markers, write_markers
 from curta.delegate.options import SMOLLM2
+from curta.delegate.training import run_folder
 from curta.delegate.training.config import TrainingConfig
 from curta.delegate.training.run_folder import Metrics
 from curta.delegate.training.trainer import last_checkpoint, step_of
@@ -93,36 +94,24 @@ def reached(run: Path) -> Path:
 
 
 def card(place: Path, run: Path, evaluations: Sequence[Path] = ()) -> str:
-    """What it is, what it was made of, and how often it is right."""
-    step = step_of(reached(run))
+    """The card of its run, up to the checkpoint that was taken; how often it is right, what is in
+    the folder, and whose it is.
+    """
     settings = json.loads((run / "training.json").read_text("utf-8"))
+    measured = Metrics(run).rows()[: step_of(reached(run))]
     digest = hashlib.sha256((place / WEIGHTS).read_bytes()).hexdigest()
-    ended = "" if step == CONFIG.steps else f", stopped before all {CONFIG.steps:,} were done"
-    *_, validation = (one["validation"] for one in Metrics(run).rows() if "validation" in one)
-    return f"""---
-base_model: {SMOLLM2}
-library_name: peft
-license: mit
----
+    return f"""{run_folder.card(SMOLLM2, CONFIG.protocol, settings, measured)}{figures(evaluations)}
+## What comes with curta
 
-# SmolLM2-135M-Instruct, taught to call a calculator
-
-Comes with curta: `{WEIGHTS}` in bfloat16, SHA-256 {digest}.
-Trained on the weights of the {settings["source"]}: {step:,} updates of {CONFIG.batch}
-examples{ended}; loss on held-back questions of trained kinds: {validation:.3f}.
+`{WEIGHTS}`: {STRENGTH} of what was learned, in bfloat16, SHA-256 {digest}.
 
     python -m curta.delegate.training.bundle FOLDER --gsm8k train.jsonl
 
 makes it: {MIX.train:,} questions of curta's own templates (MIT licence, as curta), and the
 {SHORTEST_OF_GSM8K:,} shortest of GSM8K's training set whose calculations are right (Cobbe et al.,
 2021; MIT licence). Nothing of SVAMP, of GSM8K's test set or of the kinds of templates that are held
-back was trained. The model itself has the Apache licence 2.0, and is not part of curta.
-{figures(evaluations)}
-## Settings
-
-`examples` is a digest of what was taught.
-
-{table(("", ""), settings.items())}
+back was trained. The adapter has the MIT licence; the model itself has the Apache licence 2.0, and
+is not part of curta.
 """
 
 
