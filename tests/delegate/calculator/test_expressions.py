@@ -18,7 +18,7 @@ from curta.delegate.calculator import Budget, Calculator, backends
 from curta.delegate.calculator.operations import CONSTANTS, FUNCTIONS
 from curta.delegate.calculator.reals import LOCK
 from curta.delegate.calculator.tokens import PLAIN, all_tokens, tokens
-from curta.errors import CalculatorError
+from curta.errors import CalculatorError, TooLongError
 
 CALCULATOR = Calculator()
 
@@ -162,10 +162,26 @@ def test_the_documentation_names_all_that_can_be_called() -> None:
     assert not {*FUNCTIONS, *CONSTANTS} - named
 
 
-def test_what_has_too_many_operands_is_told_how_many_there_may_be() -> None:
-    wide = Calculator(budget=Budget(steps=200))
-    with pytest.raises(CalculatorError, match="sum takes 1 to 64 operands, not 70"):
-        wide.evaluate(f"sum({','.join('1' * 70)})")
+@pytest.mark.parametrize(
+    ("expression", "wanted"),
+    [
+        ("sum()", "sum takes at least one operand, not 0"),
+        ("log(1, 2, 3)", "log takes 1 or 2 operands, not 3"),
+        ("comb(1)", "comb takes 2 operands, not 1"),
+        ("sqrt(1, 2)", "sqrt takes one operand, not 2"),
+    ],
+)
+def test_other_numbers_of_operands(expression: str, wanted: str) -> None:
+    with pytest.raises(CalculatorError, match=wanted):
+        CALCULATOR.evaluate(expression)
+
+
+@pytest.mark.parametrize("name", ["sum", "min", "gcd"])
+def test_only_the_budget_bounds_how_many_operands_there_are(name: str) -> None:
+    wide = Calculator(budget=Budget(steps=4_000, characters=4_000))
+    assert wide.evaluate(f"{name}({','.join('1' * 100)})").value == (100 if name == "sum" else 1)
+    with pytest.raises(TooLongError, match="64 numbers and operations"):
+        CALCULATOR.evaluate(f"{name}({','.join('1' * 64)})")
 
 
 Tree = tuple[str, Fraction | None]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import operator
+import sys
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, NamedTuple
@@ -38,8 +39,8 @@ from curta.delegate.calculator.exact import (
 from curta.delegate.calculator.reals import ball, floor, is_ball, pi, settled, sign
 from curta.errors import TooLargeError, UndefinedError
 
-MANY = 64
-"""As many operands as an expression can have."""
+MANY = sys.maxsize
+"""As many operands as the budget has room for."""
 
 COMPARED, SUMMED, MULTIPLIED, SHARED, SIGNED, RAISED = range(1, 7)
 """How tightly operators bind."""

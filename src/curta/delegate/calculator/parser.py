@@ -330,7 +330,7 @@ def applied(operation: Operation, name: str, operands: int) -> Apply:
     if least == most:
         wanted = "one operand" if least == 1 else f"{least} operands"
     else:
-        wanted = f"{least} {'to' if most == MANY else 'or'} {most} operands"
+        wanted = "at least one operand" if most == MANY else f"{least} or {most} operands"
     raise ExpressionSyntaxError(f"{name} takes {wanted}, not {operands}")
 
 
