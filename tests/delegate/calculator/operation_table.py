@@ -76,6 +76,9 @@ TABLE: dict[str, Row] = {
     "log": (
         mp.log,
         {"log(8, 2)": "3", "log(1/9, 3)": "-2", "log(9, 6)": "1.226294", "log(e)": "1",
+         "log(8, 1/2)": "-3", "log(8, 4) == 3/2": "true", "log(16/81, 27/8)": "-1.333333",
+         "log(6/5, 6)": "0.101756", "log(1, 1/2)": "0", "log(2, -2)": UNDEFINED,
+         "log((2^1023)^4, 1/2)": "-4092",
          "log(0)": UNDEFINED, "log(5, 1)": UNDEFINED, "log(0, 0)": UNDEFINED},
     ),
     "log2": (lambda a: mp.log(a, 2), {"log2(1/1024)": "-10", "log2(10)": "3.321928"}),

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from contextlib import suppress
 from fractions import Fraction
 from typing import Any
 
 import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
 from mpmath import mp
 
 from curta.delegate.calculator import Budget, Calculator
 from curta.delegate.calculator.backends import Exact
-from curta.delegate.calculator.operations import OPERATIONS, Apply, Program
+from curta.delegate.calculator.exact import exact_logarithm
+from curta.delegate.calculator.operations import OPERATIONS, Apply, Program, logarithm
 from curta.delegate.calculator.printing import Near, approximate
 from curta.errors import CalculatorError
 from tests.delegate.calculator.operation_table import EXPRESSIONS, TABLE, precisely
@@ -63,6 +67,30 @@ def test_values_are_those_of_any_precision(name: str) -> None:
             with mp.workdps(DIGITS):
                 check(found, meaning(*map(precisely, operands)), operands)  # type: ignore[misc]
     assert compared > COUNT / 6
+
+
+@given(
+    st.fractions(0, 50, max_denominator=50).filter(lambda root: root not in (0, 1)),
+    st.integers(-40, 40),
+    st.integers(-40, 40).filter(bool),
+)
+def test_the_logarithm_of_a_power_to_another_is_rational(
+    root: Fraction, above: int, below: int
+) -> None:
+    assert logarithm(Budget(), root**above, root**below) == Fraction(above, below)
+
+
+@given(st.integers(1, 300), st.integers(1, 300), st.integers(1, 300), st.integers(1, 300))
+def test_a_rational_logarithm_is_one_where_powers_are_equal(a: int, b: int, c: int, d: int) -> None:
+    """Tried with all exponents that can be: of numbers below 300 none is a ninth power."""
+    value, base = Fraction(a, b), Fraction(c, d)
+    assume(base != 1)
+    tried = (
+        Fraction(n, m)
+        for m, n in itertools.product(range(1, 9), range(-8, 9))
+        if value**m == base**n
+    )
+    assert exact_logarithm(value, base) == next(tried, None)
 
 
 def test_programs_of_what_is_not_rational_are_those_of_any_precision() -> None:

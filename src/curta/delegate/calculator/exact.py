@@ -198,6 +198,31 @@ def natural_logarithm(value: Number) -> Number:
     return 0 if value == 1 else ball(value).log()
 
 
+def exact_logarithm(value: Rational, base: Rational) -> Rational | None:
+    """The rational by which the base, which is not 1, has to be raised, if there is one."""
+    if value == 1:
+        return 0
+    sides = [max(each, 1 / Fraction(each)) for each in (value, base)]
+    found = exponent_of(*(each.as_integer_ratio() for each in sides))
+    return found if found is None or (value > 1) == (base > 1) else -found
+
+
+def exponent_of(one: tuple[int, int], other: tuple[int, int]) -> Rational | None:
+    """Of two fractions above 1, by Euclid's algorithm for exponents of a common root: what is given
+    stays one^a * other^b and one^c * other^d. Each quotient is whole, above and below, and so a bit
+    shorter at least.
+    """
+    a, b, c, d = 1, 0, 0, 1
+    while one != other:
+        if one[0] < other[0]:
+            one, other, a, b, c, d = other, one, b, a, d, c
+        (above, rest), (below, left) = map(divmod, one, other)
+        if rest or left:
+            return None
+        one, b, d = (above, below), a + b, c + d
+    return reduced(Fraction(a + b, c + d))
+
+
 def log2_factorial(count: int) -> float:
     """How long a factorial is: its logarithm by that of gamma."""
     return math.inf if count.bit_length() > 64 else math.lgamma(count + 1) / math.log(2)

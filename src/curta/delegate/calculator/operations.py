@@ -24,6 +24,7 @@ from curta.delegate.calculator.exact import (
     check,
     check_bits,
     comparison,
+    exact_logarithm,
     exact_root,
     extreme,
     log2_factorial,
@@ -157,22 +158,14 @@ def cube_root(budget: Budget, value: Any) -> Number:
 def logarithm(budget: Budget, value: Any, base: Any = None) -> Number:
     if base is None:
         return natural_logarithm(value)
-    if isinstance(base, int) and base > 1 and not is_ball(value) and value > 0:
-        exponent = whole_logarithm(value, base)
+    if not is_ball(value) and not is_ball(base) and value > 0 and base > 0 and base != 1:
+        exponent = exact_logarithm(value, base)
         if exponent is not None:
             return exponent
     above, below = natural_logarithm(value), natural_logarithm(base)
     if below == 0:
         raise UndefinedError("there is no logarithm to the base 1")
     return divide(budget, above, below)
-
-
-def whole_logarithm(value: Rational, base: int) -> int | None:
-    """Which power of the base it is, if it is one."""
-    power = value.denominator if value.numerator == 1 else value.numerator
-    exponent = round(math.log(power, base))
-    found = exponent if power == value.numerator else -exponent
-    return found if Fraction(base) ** found == value else None
 
 
 def rounded(budget: Budget, value: Any, places: Any = 0) -> Number:

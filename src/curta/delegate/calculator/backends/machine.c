@@ -129,31 +129,40 @@ static void arc(Rational *given, int zero_at_zero) {
     given->inexact = !zero_at_zero || !is_zero(given);
 }
 
-/* The exponent of a power of a whole base above 1, if it is one. */
-static int exponent_of(const Number *value, const Number *base) {
-    Number left, rest;
-    int exponent = 0;
-    copy(&left, value);
-    while (!is_one(&left)) {
-        divide(&left, &rest, &left, base);
-        if (rest.length > 0) return -1;
-        exponent++;
-    }
-    return exponent;
+/* Over one if that is larger; whether it was. */
+static int turn_above_one(Rational *a) {
+    int is_below = compare(&a->above, &a->below) < 0;
+    if (is_below) invert(a);
+    return is_below;
 }
 
-/* Without a base it is the natural one, which is exact at 1 only. */
+/* Without a base it is the natural one, which is exact at 1 only. Euclid's algorithm for exponents
+   of a common root: a stays sides[0]^a_of[0] * sides[1]^a_of[1], and the base the same. */
 static void logarithm(Rational *a, const Rational *base) {
     if (is_zero(a) || is_negative(a)) return fail(UNDEFINED);
     if (base && (is_zero(base) || is_negative(base))) return fail(UNDEFINED);
     if (base && is_whole(base) && is_one(&base->above)) return fail(UNDEFINED);
-    int inverse = is_one(&a->above), exponent = inverse && is_whole(a) ? 0 : -1;
-    if (base && is_whole(base) && (inverse || is_whole(a))) {
-        exponent = exponent_of(inverse ? &a->below : &a->above, &base->above);
+    if (is_whole(a) && is_one(&a->above)) return set_rational(a, 0);
+    a->inexact = 1;
+    if (!base) return;
+    Rational other, *sides[] = {a, &other};
+    Number rest;
+    uint32_t a_of[] = {1, 0}, base_of[] = {0, 1};
+    copy_rational(&other, base);
+    int negative = turn_above_one(a) != turn_above_one(&other);
+    while (compare(&a->above, &other.above) || compare(&a->below, &other.below)) {
+        int larger = compare(&a->above, &other.above) < 0, smaller = !larger;
+        divide(&sides[larger]->above, &rest, &sides[larger]->above, &sides[smaller]->above);
+        if (rest.length > 0) return;
+        divide(&sides[larger]->below, &rest, &sides[larger]->below, &sides[smaller]->below);
+        if (rest.length > 0) return;
+        a_of[smaller] += a_of[larger];
+        base_of[smaller] += base_of[larger];
     }
-    set_rational(a, exponent < 0 ? 0 : exponent);
-    if (inverse) negate(&a->above);
-    a->inexact = exponent < 0;
+    set_rational(a, a_of[0] + a_of[1]);
+    set(&a->below, base_of[0] + base_of[1]);
+    a->above.negative = negative;
+    reduce(a);
 }
 
 static void logarithm_to(Rational *given, uint32_t number) {
