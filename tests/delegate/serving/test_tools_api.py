@@ -7,6 +7,7 @@ import json
 import threading
 import time
 from collections.abc import Iterator, Mapping
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -21,6 +22,7 @@ import torch
 
 from curta.delegate.calculator import Calculator
 from curta.delegate.given_up import is_given_up
+from curta.delegate.interception import events
 from curta.delegate.interception.generator import CalcGenerator
 from curta.delegate.interception.protocol import FormatName, Protocol
 from curta.delegate.tools import Answer
@@ -351,6 +353,17 @@ def test_the_servers_calls_are_no_part_of_an_answer_with_a_schema() -> None:
             assert (choice.finish_reason, choice.message.content) == ("stop", SAYS)
             found = [each["result"] for each in choice.message.calculations]
             assert found == (["n7", "n7", "n7"] if format is None else ["42", "n7"])
+
+
+def test_a_call_whose_answer_has_no_room_is_no_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Even if by the clock no time has passed."""
+    monkeypatch.setattr(events, "time", SimpleNamespace(perf_counter=lambda: 0.0))
+    writes = CalcGenerator(model(FAMILY), tools_tokenizer(), tools=[Steady(0)])
+    called = f"a{CALL % ('steady', 'n')}"
+    with server(Wishes(called, "b"), writes=writes, batch=1) as serving:
+        (choice,) = create(serving, max_tokens=len(called) + 10).choices
+        assert [each["error"] for each in choice.message.calculations] == ["unanswered"]
+        assert choice.message.content == "a"
 
 
 def terse(tokens: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:

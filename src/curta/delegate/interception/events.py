@@ -69,6 +69,8 @@ class CallRejected:
     """A call was answered by an error; or it stays as text without an answer.
 
     That is so if it never ended, or if the tokenizer cannot say the answer.
+
+    evaluated: whether it was a call, which was executed; otherwise it is text after all
     """
 
     text: str
@@ -76,6 +78,7 @@ class CallRejected:
     error: CurtaError | None = None
     microseconds: float = 0.0
     tool: str = CALCULATE
+    evaluated: bool = False
 
     @property
     def brief(self) -> str:
@@ -113,7 +116,7 @@ def answered(call: Call, tools: Mapping[str, Tool]) -> Outcome:
         found = error
     taken = (time.perf_counter() - begun) * 1e6
     if isinstance(found, CurtaError):
-        return CallRejected("", call.written, found, taken, call.name)
+        return CallRejected("", call.written, found, taken, call.name, evaluated=True)
     return CallResult("", call.written, found.value, found.text, found.exact, taken, tool=call.name)
 
 

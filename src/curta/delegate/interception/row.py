@@ -265,7 +265,8 @@ class Row:
 
 def unanswered(outcome: Outcome, why: TokenError | None = None) -> CallRejected:
     """A call whose answer is not given."""
-    return CallRejected("", outcome.expression, why, outcome.microseconds, outcome.tool)
+    expression, taken = outcome.expression, outcome.microseconds
+    return CallRejected("", expression, why, taken, outcome.tool, evaluated=True)
 
 
 def plain(number: str) -> str:

@@ -243,8 +243,8 @@ class Writing(Row):
             return event.text
         if isinstance(event, CallStarted):
             self.opening = event.text
-        elif isinstance(event, CallRejected) and event.error is None and not event.microseconds:
-            return self.opening + event.text  # no call after all
+        elif isinstance(event, CallRejected) and not event.evaluated:
+            return self.opening + event.text
         return ""
 
     def pass_piece(self, piece: Piece | None) -> None:
