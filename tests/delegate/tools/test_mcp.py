@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import closing, contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -24,8 +25,10 @@ import anyio
 from mcp import Client, StdioServerParameters, stdio_client
 
 from curta.delegate.given_up import is_given_up
-from curta.delegate.tools.mcp_server import result_of
-from curta.delegate.tools.tool import Answer
+from curta.delegate.tools.mcp_server import OTHERWISE, result_of
+from curta.delegate.tools.strangers import answer_to
+from curta.delegate.tools.tool import Answer, Bounds, refused
+from curta.errors import CurtaError
 from tests.support.slow import all_but
 from tests.support.waiting import until
 
@@ -243,9 +246,33 @@ def test_the_server_ends_when_the_client_goes() -> None:
         assert server.wait(60) == 0
 
 
-def test_whoever_asks_a_server_is_told_of_its_options() -> None:
-    error = "the run reached its limit of 9 tokens; allow more with max_tokens (--max-tokens)"
-    found = result_of(Answer("took too long", error=error))
-    told = "the run reached its limit of 9 tokens; curta mcp --tokens allows more"
+ENDLESS = '(module (func (export "_start") (loop (br 0))))'
+LARGE = '(module (memory 9) (func (export "_start")))'
+
+
+@pytest.mark.parametrize(
+    ("words", "question", "bounds", "text"),
+    [
+        *zip(
+            OTHERWISE,
+            [{"wasm": ENDLESS}, {"wasm": LARGE}, {"c": DOUBLE}, {"wasm": ADD}],
+            [Bounds(tokens=50_000), Bounds(pages=8), Bounds(), Bounds()],
+            ["took too long", "took too long", "does not compile", "error"],
+            strict=True,
+        )
+    ],
+)
+def test_whoever_asks_a_server_is_told_of_its_options(
+    words: str, question: dict[str, str], bounds: Bounds, text: str
+) -> None:
+    """Errors of other rooms still have the words for which there are others here."""
+    try:
+        answer = Answer(**answer_to({"stdin": "", "bounds": asdict(bounds)} | question))
+    except CurtaError as error:
+        answer = refused(error)
+    assert answer.error is not None
+    assert words in answer.error
+    told = answer.error.replace(words, OTHERWISE[words])
+    found = result_of(answer)
     assert found.structured_content["error"] == told
-    assert [each.text for each in found.content] == [f"took too long: {told}"]
+    assert [each.text for each in found.content] == [f"{text}: {told}"]
