@@ -10,10 +10,12 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from curta.delegate.tools import Answer, Bounds, confine
+from curta.delegate.tools import strangers as strangers_module
 from curta.delegate.tools.compile import Source, build
 from curta.delegate.tools.strangers import Strangers
 from curta.errors import CurtaError, SourceError, ToolError
@@ -198,6 +200,14 @@ def strangers() -> Strangers:
     found = Strangers(Bounds(tokens=5_000_000))
     found.prepare()
     return found
+
+
+def test_a_machine_without_code_is_ready(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(strangers_module, "loaded", lambda module, bounds: None)
+    monkeypatch.setattr(strangers_module, "computer", lambda: SimpleNamespace(engine=object()))
+    found = Strangers(Bounds())
+    found.prepare()
+    assert found.prepared.is_set()
 
 
 def words_of(call: Callable[[], Answer]) -> str:

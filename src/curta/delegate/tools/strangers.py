@@ -40,13 +40,14 @@ class Strangers:
     prepared: Event = field(default_factory=Event)
 
     def prepare(self) -> None:
-        """Have all of the weights' code compiled: ten seconds the first time, without bounds."""
+        """Have all of the weights' code compiled: ten seconds the first time, without bounds. Other
+        levels have none.
+        """
         with self.preparing:
             if not self.prepared.is_set():
                 loaded(build(Source("first.c", FIRST)), self.bounds)
-                engine = computer().engine
-                assert isinstance(engine, Native)
-                engine.library.complete()
+                if isinstance(engine := computer().engine, Native):
+                    engine.library.complete()
             self.prepared.set()
 
     def answer(self, **question: Any) -> Answer:
