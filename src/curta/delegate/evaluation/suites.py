@@ -1,4 +1,5 @@
-"""Questions with right answers: templates that were never trained, GSM8K, SVAMP.
+"""Questions with right answers: templates that were never trained, trained ones with new numbers,
+GSM8K, SVAMP.
 
 A question without anything to compute belongs to the suite `negatives`, wherever it comes from:
 there a call is a false one. One whose right answer is that there is none (`undefined`) belongs to
