@@ -87,7 +87,7 @@ def test_what_cannot_be_read_is_text(line: str) -> None:
     assert calculation_at_end(line) is None
 
 
-def scan(pieces: list[str], most_calls: int = 64) -> tuple[list[str], str]:
+def scan(pieces: list[str], most_calls: int = Protocol.most_calls) -> tuple[list[str], str]:
     """The calculations that are found, and what is passed on as text."""
     scanner = EquationScanner(most_calls)
     calculations, text = [], ""
@@ -131,7 +131,7 @@ def test_a_line_may_go_on_in_the_next() -> None:
 
 
 def test_a_calculation_goes_on_behind_an_answer() -> None:
-    scanner = EquationScanner()
+    scanner = Equations().scanner()
     assert isinstance(scanner.feed("2 + 3 =")[-1], Closed)
     scanner.answered(" 5")
     (text, found) = scanner.feed(" + 4 =")

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from curta.delegate.interception.events import CallRejected, CallStarted, TextDelta
 from curta.delegate.interception.formats import Inline
 from curta.delegate.interception.protocol import Protocol
-from curta.delegate.interception.scanner import Closed, Found, Scanner
+from curta.delegate.interception.scanner import Closed, Found
 from curta.errors import UserError
 
 PROTOCOL = Protocol(longest=20)
@@ -24,7 +24,7 @@ def call(expression: str) -> Closed:
 
 def scan(pieces: list[str]) -> list[Found]:
     """All that is found, as if nothing were put behind calls."""
-    scanner = Scanner(MARKERS, PROTOCOL.longest)
+    scanner = Inline(PROTOCOL).scanner()
     found: list[Found] = []
     for piece in pieces:
         rest = piece
@@ -70,7 +70,7 @@ def test_no_character_is_lost(text: str) -> None:
 
 @given(TEXTS)
 def test_text_is_held_only_while_it_could_open_a_call(text: str) -> None:
-    scanner = Scanner(MARKERS, PROTOCOL.longest)
+    scanner = Inline(PROTOCOL).scanner()
     scanner.feed(text.replace(PROTOCOL.open, ""))
     if scanner.marker is None:
         assert PROTOCOL.open.startswith(scanner.held)
@@ -97,7 +97,7 @@ def test_what_is_a_call(text: str, expected: list[Found]) -> None:
 
 
 def test_calls_beyond_the_number_allowed_are_text() -> None:
-    scanner = Scanner(MARKERS, most_calls=1)
+    scanner = Inline(Protocol(most_calls=1)).scanner()
     assert isinstance(scanner.feed("<<calc: 1>>")[-1], Closed)
     assert scanner.feed("<<calc: 1>>") == [TextDelta("<<calc: 1>>")]
 

@@ -83,8 +83,8 @@ class EquationScanner(Scanner):
     before it is complete.
     """
 
-    def __init__(self, most_calls: int = 64, line: str = "") -> None:
-        super().__init__((), most_calls=most_calls)
+    def __init__(self, most_calls: int, line: str = "") -> None:
+        super().__init__((), LONGEST, most_calls)
         self.line = line
         """What has been written of a line."""
 

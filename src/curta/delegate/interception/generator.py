@@ -114,7 +114,8 @@ class CalcGenerator:
             self.format = named_format(
                 tokenizer, self.protocol, "prompted" if constrained else self.untaught
             )
-            self.for_tools = own_format(tokenizer)[0] or Prompted(self.protocol)
+            own_way, _ = own_format(tokenizer, self.protocol.most_calls)
+            self.for_tools = own_way or Prompted(self.protocol)
         self.calling = self.calling_with(self.tools)
         assert self.calling.format.markers  # an error if there is none for one of the tools
 
@@ -293,7 +294,7 @@ class CalcGenerator:
 def named_format(tokenizer: Any, protocol: Protocol, name: FormatName) -> Format:
     """The way to call that is named."""
     if name == "own":
-        own, why = own_format(tokenizer)
+        own, why = own_format(tokenizer, protocol.most_calls)
         if own is None:
             raise UserError(f"--format own: {why}; use prompted")
         return own

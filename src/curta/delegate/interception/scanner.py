@@ -44,7 +44,7 @@ Found = TextDelta | CallStarted | Closed | CallRejected
 class Scanner:
     """Where we are in the text: outside of calls, or in one."""
 
-    def __init__(self, markers: Sequence[Marker], longest: int = 300, most_calls: int = 64) -> None:
+    def __init__(self, markers: Sequence[Marker], longest: int, most_calls: int) -> None:
         self.markers = tuple(markers)
         self.longest = longest
         self.most_calls = most_calls

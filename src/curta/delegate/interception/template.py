@@ -18,6 +18,7 @@ from curta.delegate.interception.bodies import DECODER, Body, Json, NameAndJson,
 from curta.delegate.interception.events import Call, CallResult, Outcome
 from curta.delegate.interception.formats import Inline, Message, templated
 from curta.delegate.interception.pieces import common
+from curta.delegate.interception.protocol import Protocol
 from curta.delegate.interception.scanner import Marker, Scanner
 from curta.delegate.tools.tool import Tool
 from curta.errors import ToolError
@@ -49,6 +50,7 @@ class Own:
     behind_arguments: str
     tools: tuple[Tool, ...] = ()
     longest: int = 20_000
+    most_calls: int = Protocol.most_calls
     at_once: bool = False
     lenient: bool = True
 
@@ -69,7 +71,7 @@ class Own:
         return own, *(() if bare else (forgotten,)), FENCED, *tags
 
     def scanner(self) -> Scanner:
-        return Scanner(self.markers, self.longest)
+        return Scanner(self.markers, self.longest, self.most_calls)
 
     def with_tools(self, tools: Sequence[Tool]) -> Own:
         return replace(self, tools=tuple(tools))
@@ -147,7 +149,7 @@ def behind_calls(tokenizer: Any, names: Sequence[str], said: Sequence[str], clos
     return behind
 
 
-def own_format(tokenizer: Any) -> tuple[Own | None, str]:
+def own_format(tokenizer: Any, most_calls: int = Protocol.most_calls) -> tuple[Own | None, str]:
     """A model's own format, or None; and why there is none that can be read."""
     from jinja2 import TemplateError
 
@@ -173,7 +175,7 @@ def own_format(tokenizer: Any) -> tuple[Own | None, str]:
             return None, "its chat template has no answers of tools"
     except (TemplateError, ToolError, TypeError, KeyError, AttributeError) as error:
         return None, f"its chat template cannot be used for tools: {error}"
-    return own, ""
+    return replace(own, most_calls=most_calls), ""
 
 
 def read_turn(tokenizer: Any, turn: str, ending: str) -> Own | None:
