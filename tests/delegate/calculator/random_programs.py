@@ -6,8 +6,8 @@ import random
 from collections.abc import Iterator
 from fractions import Fraction
 
-from curta.delegate.calculator.exact import Rational
 from curta.delegate.calculator.operations import CONSTANTS, TABLE, Apply, Operation, Program
+from curta.delegate.calculator.reals import Rational
 
 OF_WHOLE_NUMBERS = {"factorial", "comb", "perm", "gcd", "lcm"}
 NUMBERS = [operation for operation in TABLE if operation.most and not operation.compares]

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from curta.delegate.calculator import Budget, Calculator, backends, exact
+from curta.delegate.calculator import Budget, Calculator, backends, reals
 from curta.delegate.calculator.backends import Exact
 from curta.delegate.calculator.backends.machine import Machine, outcome, source, written
 from curta.delegate.calculator.operations import OPERATIONS, Apply, Program
@@ -66,7 +66,7 @@ def leaves_rationals(given: Program) -> bool:
 
     def check(value: object, budget: Budget) -> None:
         seen.append(value)
-        exact.check(value, budget)  # type: ignore[arg-type]
+        reals.check(value, budget)  # type: ignore[arg-type]
 
     with pytest.MonkeyPatch.context() as patch, suppress(CalculatorError):
         patch.setattr(backends, "check", check)

@@ -15,8 +15,13 @@ from mpmath import mp
 
 from curta.delegate.calculator import Budget, Calculator
 from curta.delegate.calculator.backends import Exact
-from curta.delegate.calculator.exact import exact_logarithm
-from curta.delegate.calculator.operations import OPERATIONS, Apply, Program, logarithm
+from curta.delegate.calculator.operations import (
+    OPERATIONS,
+    Apply,
+    Program,
+    exact_logarithm,
+    logarithm,
+)
 from curta.delegate.calculator.printing import Near, approximate
 from curta.errors import CalculatorError
 from tests.delegate.calculator.operation_table import EXPRESSIONS, TABLE, precisely

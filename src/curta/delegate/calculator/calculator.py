@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 from curta.delegate.calculator.backends import Backend, Outcome, backend
 from curta.delegate.calculator.budget import Budget
-from curta.delegate.calculator.exact import Rational
 from curta.delegate.calculator.operations import Program
 from curta.delegate.calculator.parser import parse
 from curta.delegate.calculator.printing import Near, printed
+from curta.delegate.calculator.reals import Rational
 from curta.errors import CalculatorError, UserError
 
 

@@ -10,35 +10,31 @@ from __future__ import annotations
 import math
 import operator
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, NamedTuple
 
 from curta.delegate.calculator.budget import Budget
-from curta.delegate.calculator.exact import (
-    NO_POWER,
-    Function,
+from curta.delegate.calculator.reals import (
     Number,
     Rational,
-    arithmetic,
+    ball,
     check,
     check_bits,
-    comparison,
-    exact_logarithm,
-    exact_root,
-    extreme,
-    log2_factorial,
+    floor,
+    is_ball,
     natural,
-    natural_logarithm,
-    of_ball,
-    of_method,
-    real_power,
+    pi,
     reduced,
+    settled,
+    sign,
     whole,
-    whole_power,
 )
-from curta.delegate.calculator.reals import ball, floor, is_ball, pi, settled, sign
 from curta.errors import TooLargeError, UndefinedError
+
+Function = Callable[..., Any]
+"""Of a budget and so many numbers."""
 
 MANY = sys.maxsize
 """As many operands as the budget has room for."""
@@ -96,6 +92,70 @@ class Program(NamedTuple):
     """Whether the result is true or false rather than a number."""
 
 
+# ---- kinds of functions ----
+
+
+def arithmetic(function: Function) -> Function:
+    """Of two numbers; beside a ball the other becomes one."""
+
+    def applied(budget: Budget, a: Any, b: Any) -> Number:
+        if type(a) is int and type(b) is int:
+            return function(a, b)
+        if is_ball(a) or is_ball(b):
+            return function(ball(a), ball(b))
+        return reduced(function(a, b))
+
+    return applied
+
+
+def comparison(holds: Function) -> Function:
+
+    def applied(budget: Budget, a: Any, b: Any) -> bool:
+        if is_ball(a) or is_ball(b):
+            a, b = sign(ball(a) - ball(b)), 0
+        return bool(holds(a, b))
+
+    return applied
+
+
+def of_ball(function: Function, at_zero: int | None = None, domain: str = "") -> Function:
+    """A function of a ball, which is rational at most where its operand is 0.
+
+    domain: what to say of operands beyond -1 and 1, if there is no value for them
+    """
+
+    def applied(budget: Budget, value: Any) -> Number:
+        if at_zero is not None and value == 0:
+            return at_zero
+        if domain and (sign(value - 1) > 0 or sign(value + 1) < 0):
+            raise UndefinedError(domain)
+        return function(ball(value))
+
+    return applied
+
+
+def of_method(name: str, at_zero: int | None = None, domain: str = "") -> Function:
+    """The same, of one that balls have themselves."""
+    return of_ball(operator.methodcaller(name), at_zero, domain)
+
+
+def extreme(holds: Function) -> Function:
+    """The number for which a comparison with any other holds."""
+    is_beyond = comparison(holds)
+
+    def applied(budget: Budget, *numbers: Any) -> Number:
+        found, *others = numbers
+        for each in others:
+            if is_beyond(budget, each, found):
+                found = each
+        return found
+
+    return applied
+
+
+# ---- arithmetic ----
+
+
 def multiply(budget: Budget, a: Any, b: Any) -> Number:
     if is_ball(a) or is_ball(b):
         return 0 if a == 0 or b == 0 else ball(a) * ball(b)
@@ -126,6 +186,64 @@ def modulo(budget: Budget, a: Any, b: Any) -> Number:
 
 
 add, subtract = arithmetic(operator.add), arithmetic(operator.sub)
+
+
+# ---- powers, roots and logarithms ----
+
+NO_POWER = "a negative number has no real power that is not whole"
+NO_NEGATIVE_POWER = "0 has no negative powers"
+
+
+def whole_power(budget: Budget, base: Rational, exponent: int) -> Rational:
+    if base == 0 and exponent < 0:
+        raise UndefinedError(NO_NEGATIVE_POWER)
+    if base in (-1, 0, 1):
+        return base if exponent % 2 or (base == 0 and exponent) else 1
+    if abs(exponent) > budget.exponent:
+        raise TooLargeError(f"an exponent beyond {budget.exponent}")
+    longer = max(base.numerator.bit_length(), base.denominator.bit_length())
+    check_bits((longer - 1) * abs(exponent), budget)
+    return reduced(Fraction(base) ** exponent) if exponent < 0 else reduced(base**exponent)
+
+
+def real_power(base: Number, exponent: Number) -> Number:
+    """Where one of them is a ball, or the power is a root that does not come out even."""
+    if base == 1 or exponent == 0:
+        return 1
+    if isinstance(exponent, int):
+        if exponent < 0 and sign(base) == 0:
+            raise UndefinedError(NO_NEGATIVE_POWER)
+        return ball(base) ** exponent
+    below_zero = sign(base)
+    if below_zero > 0:
+        return ball(base) ** ball(exponent)
+    if below_zero < 0:
+        floor(exponent)  # one that may be whole is undecided
+        raise UndefinedError(NO_POWER)
+    if sign(exponent) < 0:
+        raise UndefinedError(NO_NEGATIVE_POWER)
+    return 0
+
+
+def exact_root(value: Rational, degree: int) -> Rational | None:
+    """The rational whose power it is, if there is one."""
+    above, below = whole_root(value.numerator, degree), whole_root(value.denominator, degree)
+    return None if above is None or below is None else reduced(Fraction(above, below))
+
+
+def whole_root(value: int, degree: int) -> int | None:
+    """The whole number at least 0 whose power it is, if there is one."""
+    if value < 2:
+        return value
+    if degree >= value.bit_length():
+        return None
+    if degree == 2:
+        root = math.isqrt(value)
+    else:  # Newton's method from above
+        root = 1 << -(-value.bit_length() // degree)
+        while (lower := ((degree - 1) * root + value // root ** (degree - 1)) // degree) < root:
+            root = lower
+    return root if root**degree == value else None
 
 
 def power(budget: Budget, base: Any, exponent: Any) -> Number:
@@ -168,6 +286,40 @@ def logarithm(budget: Budget, value: Any, base: Any = None) -> Number:
     return divide(budget, above, below)
 
 
+def natural_logarithm(value: Number) -> Number:
+    if sign(value) <= 0:
+        raise UndefinedError("only positive numbers have a logarithm")
+    return 0 if value == 1 else ball(value).log()
+
+
+def exact_logarithm(value: Rational, base: Rational) -> Rational | None:
+    """The rational by which the base, which is not 1, has to be raised, if there is one."""
+    if value == 1:
+        return 0
+    sides = [max(each, 1 / Fraction(each)) for each in (value, base)]
+    found = exponent_of(*(each.as_integer_ratio() for each in sides))
+    return found if found is None or (value > 1) == (base > 1) else -found
+
+
+def exponent_of(one: tuple[int, int], other: tuple[int, int]) -> Rational | None:
+    """Of two fractions above 1, by Euclid's algorithm for exponents of a common root: what is given
+    stays one^a * other^b and one^c * other^d. Each quotient is whole, above and below, and so a bit
+    shorter at least.
+    """
+    a, b, c, d = 1, 0, 0, 1
+    while one != other:
+        if one[0] < other[0]:
+            one, other, a, b, c, d = other, one, b, a, d, c
+        (above, rest), (below, left) = map(divmod, one, other)
+        if rest or left:
+            return None
+        one, b, d = (above, below), a + b, c + d
+    return reduced(Fraction(a + b, c + d))
+
+
+# ---- whole numbers ----
+
+
 def rounded(budget: Budget, value: Any, places: Any = 0) -> Number:
     shift = whole(places, "the number of decimals")
     if abs(shift) > 308:
@@ -180,6 +332,11 @@ def factorial(budget: Budget, number: Number) -> int:
     count = natural(number, "a factorial")
     check_bits(log2_factorial(count), budget)
     return math.factorial(count)
+
+
+def log2_factorial(count: int) -> float:
+    """How long a factorial is: its logarithm by that of gamma."""
+    return math.inf if count.bit_length() > 64 else math.lgamma(count + 1) / math.log(2)
 
 
 def choose(budget: Budget, of: Number, chosen: Number) -> int:
@@ -215,6 +372,9 @@ def common_multiple(budget: Budget, *numbers: Number) -> int:
     return found
 
 
+# ---- several numbers ----
+
+
 def total(budget: Budget, *numbers: Number) -> Number:
     found: Number = 0
     for each in numbers:
@@ -225,6 +385,9 @@ def total(budget: Budget, *numbers: Number) -> Number:
 
 def average(budget: Budget, *numbers: Number) -> Number:
     return divide(budget, total(budget, *numbers), len(numbers))
+
+
+# ---- the table ----
 
 
 def written(name: str, sign: str, binding: int, exact: Function, machine: str) -> Operation:

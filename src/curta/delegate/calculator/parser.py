@@ -23,7 +23,6 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from curta.delegate.calculator.budget import Budget
-from curta.delegate.calculator.exact import Rational, reduced
 from curta.delegate.calculator.operations import (
     COMPARED,
     CONSTANTS,
@@ -40,6 +39,7 @@ from curta.delegate.calculator.operations import (
     Program,
     Step,
 )
+from curta.delegate.calculator.reals import Rational, reduced
 from curta.delegate.calculator.tokens import END, Token, tokens
 from curta.errors import ExpressionSyntaxError, TooLongError, UnknownNameError
 

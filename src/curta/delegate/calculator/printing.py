@@ -7,8 +7,15 @@ from decimal import ROUND_DOWN, Context, Decimal, Inexact
 from typing import NamedTuple
 
 from curta.delegate.calculator.budget import Budget
-from curta.delegate.calculator.exact import Rational, Value
-from curta.delegate.calculator.reals import dyadic, is_ball, is_last, power_of_two, same
+from curta.delegate.calculator.reals import (
+    Rational,
+    Value,
+    dyadic,
+    is_ball,
+    is_last,
+    power_of_two,
+    same,
+)
 from curta.errors import TooLargeError, UndecidedError
 
 DIGITS = 6

@@ -1,4 +1,5 @@
-"""Numbers that are not rational, by Arb's balls: where a number is, and how far off that can be.
+"""Numbers: rationals wherever possible, and where there is no other way Arb's balls, which say
+where a number is, and how far off that can be.
 
 Whatever is asked of a ball (its digits, its sign, the whole number below it) has an answer where
 both of its ends answer the same. Where they do not, the ball is too large: the whole expression is
@@ -15,11 +16,18 @@ from fractions import Fraction
 from functools import cache
 from typing import Any, TypeGuard, TypeVar
 
-from curta.errors import CalculatorError, TooLargeError, UndecidedError
+from curta.delegate.calculator.budget import Budget
+from curta.errors import CalculatorError, TooLargeError, UndecidedError, UndefinedError
 
 Ball = Any
 """`flint.arb`; flint is imported with the first one. What it says of two balls, such as a == b, is
 so beyond doubt; where it says no, the contrary need not be so."""
+
+Rational = int | Fraction
+"""Whole numbers are always ints, so that most arithmetic is that of ints."""
+
+Number = Rational | Ball
+Value = Number | bool
 
 T = TypeVar("T")
 
@@ -32,7 +40,6 @@ sines take all of their bits."""
 TINY = -4 * BITS[-1]
 """The power of two that a ball's ends are widened by, which bounds how long they are as fractions.
 """
-
 
 WORKING = threading.local()
 """Has the library, while this thread makes balls."""
@@ -161,3 +168,51 @@ def sign(value: Any) -> int:
 def floor(value: Any) -> int:
     found: int = settled(value, math.floor)
     return found
+
+
+# ---- kinds of numbers ----
+
+
+def reduced(value: Rational) -> Rational:
+    """Whole numbers as ints."""
+    return value.numerator if value.denominator == 1 else value
+
+
+def whole(value: Number, what: str) -> int:
+    """The number as an int, or an error."""
+    if not isinstance(value, int):
+        raise UndefinedError(f"{what} is of whole numbers only")
+    return value
+
+
+def natural(value: Number, what: str) -> int:
+    """The number as an int of at least 0, or an error."""
+    if whole(value, what) < 0:
+        raise UndefinedError(f"{what} is of numbers from 0 on")
+    return int(value)
+
+
+# ---- what there is room for ----
+
+
+def check(value: Value, budget: Budget) -> None:
+    """Raise an error if a number is beyond the budget."""
+    if is_ball(value):
+        check_ball(value, budget.bits)
+        return
+    above, below = value.numerator.bit_length(), value.denominator.bit_length()
+    if above > budget.bits:
+        raise too_large(above, budget)
+    if below > budget.denominator_bits:
+        raise TooLargeError(f"a denominator of {below} bits: at most {budget.denominator_bits}")
+
+
+def check_bits(bits: float, budget: Budget) -> None:
+    """Raise an error if a number with so many bits would be."""
+    if bits > budget.bits + 1:
+        raise too_large(bits, budget)
+
+
+def too_large(bits: float, budget: Budget) -> TooLargeError:
+    many = f"{bits:.3g}" if bits < 1e300 else "more than 1e300"
+    return TooLargeError(f"a number of {many} bits: at most {budget.bits}")

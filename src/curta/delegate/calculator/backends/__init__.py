@@ -10,10 +10,9 @@ from collections.abc import Sequence
 from typing import Any, Protocol
 
 from curta.delegate.calculator.budget import Budget
-from curta.delegate.calculator.exact import Rational, Value, check
 from curta.delegate.calculator.operations import Apply, Program
 from curta.delegate.calculator.printing import Near, told
-from curta.delegate.calculator.reals import decided
+from curta.delegate.calculator.reals import Rational, Value, check, decided
 from curta.errors import CalculatorError, TooLargeError
 
 Outcome = Rational | bool | Near | CalculatorError
