@@ -120,6 +120,6 @@ def test_what_cannot_be_is_said_in_a_line(
     save_file(wide, file)
     asked = ["calc", "how many?", "--model", str(tmp_path / "base")]
     assert main([*asked, "--max-new-tokens", "0"]) == 2
-    assert "--max-new-tokens 0: at least 1" in capsys.readouterr().err
+    assert "max_new_tokens = 0: must be at least 1" in capsys.readouterr().err
     assert main([*asked, "--adapter", str(adapter)]) == 2
     assert "does not fit the model" in capsys.readouterr().err

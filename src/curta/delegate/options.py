@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from curta.delegate.interception.protocol import FormatName
 from curta.errors import DataError
@@ -24,14 +23,6 @@ def folder_of(out: str) -> Path:
     if not out.strip():
         raise DataError(f'--out "{out}": name a folder (. is the one you are in)')
     return Path(out)
-
-
-def check(config: object, names: str, what: str, holds: Callable[[Any], object]) -> None:
-    """Raise an error if one of some values is not what it has to be."""
-    for name in names.split():
-        value = getattr(config, name)
-        if not holds(value):
-            raise DataError(f"{name} = {value!r}: {what}")
 
 
 def say_if_cut(row: Row, most: int) -> None:

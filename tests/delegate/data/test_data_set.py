@@ -9,7 +9,7 @@ import pytest
 
 from curta.delegate.data.data_set import Mix, build, counts, leaks, read, write
 from curta.delegate.data.example import Example
-from curta.errors import DataError
+from curta.errors import UserError
 
 SMALL = Mix(train=400, valid=50, test=100)
 
@@ -61,10 +61,11 @@ def test_annotated_examples_are_trained_once(tmp_path: Path) -> None:
         ({"train": 0}, "train = 0"),
         ({"negatives": 0.9, "arithmetic": 0.2}, "add up to no more than 1"),
         ({"negatives": float("nan")}, "add up to no more than 1"),
-        ({"digits": (3, 2)}, "digits = 3..2"),
+        ({"digits": (3, 2)}, r"digits = 3\.\.2: from 1 to 15"),
+        ({"composed": 1.5}, "composed = 1.5: from 0 to 1"),
         ({"digits": (1, 1), "train": 10**5, "arithmetic": 1.0, "negatives": 0.0}, "not enough"),
     ],
 )
 def test_what_cannot_be_made_is_refused(changes: dict, why: str) -> None:
-    with pytest.raises(DataError, match=why):
+    with pytest.raises(UserError, match=why):
         build(dataclasses.replace(SMALL, **changes))

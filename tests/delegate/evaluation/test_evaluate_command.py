@@ -131,8 +131,8 @@ def code_of(words: list[str]) -> int:
     ("given", "why"),
     [
         (["--suite", "gsm8k"], "--suite gsm8k: give its file with --gsm8k"),
-        (["--batch", "0"], "--batch 0: must be at least 1"),
-        (["--max-new-tokens", "0"], "--max-new-tokens 0: must be at least 1"),
+        (["--batch", "0"], "batch = 0: must be at least 1"),
+        (["--max-new-tokens", "0"], "max_new_tokens = 0: must be at least 1"),
         (["--digits", "many"], "write a range as in 1..10"),
     ],
 )

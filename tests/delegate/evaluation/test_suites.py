@@ -25,7 +25,7 @@ from curta.delegate.evaluation.suites import (
     joined,
     questions,
 )
-from curta.errors import DataError
+from curta.errors import DataError, UserError
 
 PUBLISHED = Path(os.environ.get("CURTA_DATA", Path(__file__).parents[4] / "shared" / "data"))
 GSM8K = {"question": "How many in all?", "answer": "It is 2+3 = <<2+3=5>>5.\n#### 1,005"}
@@ -86,7 +86,7 @@ def test_more_questions_than_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(suites, "TRIES", 2)
     with pytest.raises(DataError, match="lower --count or --negatives, or leave 9 out of --digits"):
         fresh((9, 9), 1, negatives=0)
-    with pytest.raises(DataError, match=r"--digits 3\.\.2"):
+    with pytest.raises(UserError, match=r"digits = 3\.\.2"):
         fresh((3, 2), 5, negatives=0)
 
 
@@ -162,12 +162,14 @@ def test_files(tmp_path: Path) -> None:
         ("svamp", {"svamp": "none.json"}, r"--svamp none.json: there is no such file; .*github"),
         ("templates", {"data": "none"}, "--data none: there is no test.jsonl"),
         ("mawps", {}, "--suite mawps: there are templates, trained, gsm8k, svamp"),
-        ("templates", {"count": 0}, "--count 0: must be at least 1"),
+        ("templates", {"count": 0}, "count = 0: must be at least 1"),
+        ("templates", {"negatives": -1}, "negatives = -1: must be at least 0"),
+        ("templates", {"digits": (0, 3)}, r"digits = 0\.\.3: from 1 to 15, upwards"),
     ],
 )
 def test_what_is_missing(suite: str, sources: dict[str, str], why: str) -> None:
     paths = {name: Path(at) if isinstance(at, str) else at for name, at in sources.items()}
-    with pytest.raises(DataError, match=why):
+    with pytest.raises(UserError, match=why):
         questions([suite], Sources(**paths))
 
 

@@ -295,7 +295,7 @@ def test_questions_are_asked_in_an_order_of_their_own(tmp_path: Path) -> None:
     ],
 )
 def test_what_cannot_be_is_refused(changes: dict, why: str) -> None:
-    with pytest.raises(DataError, match=why):
+    with pytest.raises(UserError, match=why):
         dataclasses.replace(CONFIG, **changes)
 
 

@@ -36,7 +36,7 @@ from curta.delegate.training.sft import (
     with_adapter,
 )
 from curta.delegate.training.trainer import arguments, in_precision, last_checkpoint, step_of
-from curta.errors import DataError
+from curta.errors import DataError, UserError
 from tests.support.tiny_language_models import chat_tokenizer, model
 
 # peft asks transformers for something that has another name by now.
@@ -339,12 +339,12 @@ def test_where_adapters_go() -> None:
         ({"longest": 5}, "have at most 5 tokens"),
         ({"learning_rate": float("nan")}, "learning_rate = nan"),
         ({"warmup": -1}, "warmup = -1: must be at least 0"),
-        ({"mode": "half"}, "mode = 'half': one of full, mlp"),
+        ({"mode": "half"}, "mode = half: one of full, mlp"),
         ({"dropout": 1.0}, "dropout = 1.0"),
     ],
 )
 def test_what_cannot_be_trained_is_refused(changes: dict, why: str, tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=why):
+    with pytest.raises(UserError, match=why):
         train(fresh(), chat_tokenizer(), EXAMPLES, dataclasses.replace(CONFIG, **changes), tmp_path)
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass
+from typing import Annotated
 
-from curta.errors import UserError
+from curta.delegate.checked import Checked, within
 
 
 @dataclass(frozen=True)
-class Budget:
+class Budget(Checked):
     """Bounds on one expression.
 
     characters:  of its text
@@ -24,17 +25,11 @@ class Budget:
     text, functions in each other.
     """
 
-    characters: int = field(default=256, metadata={"most": 4_000})
-    steps: int = field(default=64, metadata={"most": 4_000})
-    depth: int = field(default=20, metadata={"most": 100})
-    exponent: int = field(default=1_024, metadata={"most": 100_000})
-    decimal_exponent: int = field(default=308, metadata={"most": 4_000})
-    bits: int = field(default=4_096, metadata={"most": 14_000})
-    denominator_bits: int = field(default=1_024, metadata={"most": 14_000})
-    printed: int = field(default=40, metadata={"most": 4_000})
-
-    def __post_init__(self) -> None:
-        for bound in fields(self):
-            value, most = getattr(self, bound.name), bound.metadata["most"]
-            if not 1 <= value <= most:
-                raise UserError(f"{bound.name} = {value}: from 1 to {most:,}")
+    characters: Annotated[int, within(1, 4_000)] = 256
+    steps: Annotated[int, within(1, 4_000)] = 64
+    depth: Annotated[int, within(1, 100)] = 20
+    exponent: Annotated[int, within(1, 100_000)] = 1_024
+    decimal_exponent: Annotated[int, within(1, 4_000)] = 308
+    bits: Annotated[int, within(1, 14_000)] = 4_096
+    denominator_bits: Annotated[int, within(1, 14_000)] = 1_024
+    printed: Annotated[int, within(1, 4_000)] = 40

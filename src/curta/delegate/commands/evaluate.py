@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from curta.delegate.checked import Checked, Count
 from curta.delegate.evaluation.suites import Sources
 from curta.delegate.options import folder_of
 from curta.errors import DataError
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Options(AsJson):
+class Options(AsJson, Checked):
     """Measure how often models are right, and what goes wrong. Asks systems the same questions: the
     model with each adapter and its calls answered by each backend, adapters trained without calls
     (--inline), and the model as it is (--untrained). With none of these it is the model itself that
@@ -49,16 +50,13 @@ class Options(AsJson):
     format: str | None = option(None, metavar="A,B")
     suite: str = option("templates", metavar="A,B")
     sources: Sources = field(default_factory=Sources)
-    batch: int = 16
-    max_new_tokens: int = 400
+    batch: Count = 16
+    max_new_tokens: Count = 400
     device: str | None = None
     out: str = option("evaluation", metavar="FOLDER")
 
     def __post_init__(self) -> None:
-        for name in ("batch", "max_new_tokens"):
-            if getattr(self, name) < 1:
-                option = f"--{name.replace('_', '-')}"
-                raise DataError(f"{option} {getattr(self, name)}: must be at least 1")
+        super().__post_init__()
         for name in ("suite", "backend", "format"):
             if (given := getattr(self, name)) is not None and not words(given):
                 raise DataError(f"--{name}: name at least one")

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from threading import Thread
 from typing import TYPE_CHECKING
 
+from curta.delegate.checked import Checked, Count
 from curta.delegate.tools.tool import Bounds, Tool
 from curta.errors import UserError
 from curta.options import option
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Options:
+class Options(Checked):
     """Serve tools by the Model Context Protocol: calculate, run_c, run_wasm, verify, and tools of
     your own. A client starts this and talks to it by standard input and output; with --http, any
     number of clients come to an address. Ends with Ctrl-C, or when the client goes.
@@ -33,7 +34,7 @@ class Options:
     http: bool = False
     host: str = "127.0.0.1"
     port: int = 8001
-    at_once: int = 2
+    at_once: Count = 2
     bounds: Bounds = field(default_factory=Bounds)
 
 
@@ -45,8 +46,6 @@ def run(options: Options) -> int:
     from curta.delegate.tools.mcp_server import PATH, serve_http, serve_stdio, server_of
     from curta.delegate.tools.strangers import Strangers
 
-    if options.at_once < 1:
-        raise UserError(f"--at-once {options.at_once}: expected at least 1")
     strangers = Strangers(options.bounds)
     server = server_of(all_tools(options, strangers), options.at_once)
     Thread(target=strangers.prepare, daemon=True).start()  # while the client gets ready

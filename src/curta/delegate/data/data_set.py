@@ -14,23 +14,28 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
+from curta.delegate.checked import Checked, Count, Rule, within
 from curta.delegate.data.annotated import read_lines
 from curta.delegate.data.example import Example
 from curta.delegate.data.templates import Template, composed, example, mistakes, templates
-from curta.delegate.options import check
 from curta.errors import DataError
 
 NEGATIVE, MISTAKE = "negative", "mistake"
 """Categories of questions with nothing to compute, and of those with calls that fail."""
+
+Digits = Annotated[
+    tuple[int, int], Rule("from 1 to 15, upwards", lambda ends: 1 <= ends[0] <= ends[1] <= 15)
+]
+"""The fewest and the most."""
 
 TRIES = 20
 """Draws for an example until a template is said to be exhausted."""
 
 
 @dataclass(frozen=True)
-class Mix:
+class Mix(Checked):
     """What a data set consists of.
 
     train:      examples from templates for training
@@ -45,28 +50,24 @@ class Mix:
     seed:       the same seed makes the same set
     """
 
-    train: int = 8_000
-    valid: int = 400
-    test: int = 1_000
+    train: Count = 8_000
+    valid: Count = 400
+    test: Count = 1_000
     negatives: float = 0.25
     arithmetic: float = 0.15
     mistakes: float = 0.0
-    composed: float = 0.375
-    digits: tuple[int, int] = (1, 4)
+    composed: Annotated[float, within(0, 1)] = 0.375
+    digits: Digits = (1, 4)
     seed: int = 0
 
     def __post_init__(self) -> None:
-        check(self, "train valid test", "must be at least 1", lambda count: count >= 1)
+        super().__post_init__()
         shares = (self.negatives, self.arithmetic, self.mistakes, self.stories)
         if not all(0 <= share <= 1 for share in shares):
             raise DataError(
                 f"negatives = {self.negatives}, arithmetic = {self.arithmetic} and mistakes = "
                 f"{self.mistakes}: shares of at least 0 that add up to no more than 1"
             )
-        check(self, "composed", "a share, from 0 to 1", lambda share: 0 <= share <= 1)
-        low, high = self.digits
-        if not 1 <= low <= high <= 15:
-            raise DataError(f"digits = {low}..{high}: from 1 to 15, upwards")
 
     @property
     def stories(self) -> float:

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from curta.delegate.checked import Checked, Count, Natural
 from curta.delegate.data import data_set
 from curta.delegate.data.annotated import Row, plain, read_lines
 from curta.delegate.data.example import Example
@@ -69,7 +70,7 @@ class Question:
 
 
 @dataclass(frozen=True)
-class Sources:
+class Sources(Checked):
     """Where questions come from.
 
     data:      a folder made by `curta delegate data`: its test questions, or, if digits are given,
@@ -85,17 +86,14 @@ class Sources:
     data: Path | None = None
     gsm8k: Path | None = None
     svamp: Path | None = None
-    digits: tuple[int, int] | None = None
-    count: int | None = None
-    negatives: int | None = None
+    digits: data_set.Digits | None = None
+    count: Count | None = None
+    negatives: Natural | None = None
     seed: int = 0
 
 
 def questions(suites: Sequence[str], sources: Sources) -> list[Question]:
     """The questions of the suites that are asked for; those of templates with negatives."""
-    for name, value, least in (("count", sources.count, 1), ("negatives", sources.negatives, 0)):
-        if value is not None and value < least:
-            raise DataError(f"--{name} {value}: must be at least {least}")
     drawn_by = {TEMPLATES: of_templates, TRAINED: of_trained_kinds}
     found: list[Question] = []
     for suite in dict.fromkeys(suites):
@@ -155,8 +153,6 @@ def of_trained_kinds(sources: Sources) -> list[Question]:
 def spread(sources: Sources) -> list[int]:
     """The lengths of numbers to draw, each as often as the others, the shortest first."""
     low, high = sources.digits or DIGITS
-    if not 1 <= low <= high <= 15:
-        raise DataError(f"--digits {low}..{high}: from 1 to 15, upwards")
     return sorted(low + number % (high - low + 1) for number in range(sources.count or DRAWN))
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
-from curta.errors import UserError
+from curta.delegate.checked import Checked, Count, Natural, Positive
 
 
 @dataclass(frozen=True)
-class Limits:
+class Limits(Checked):
     """What a server allows.
 
     most_tokens: written for one choice, answers of calls included
@@ -21,21 +20,10 @@ class Limits:
     tools_at_once: calls of tools that are executed at a time
     """
 
-    most_tokens: int = 1024
-    time_limit: float = 120.0
-    queue: int = 64
-    batch: int = 16
-    most_bytes: int = 1 << 20
-    prompt_step: int = 512
-    tools_at_once: int = 2
-
-    def __post_init__(self) -> None:
-        for field in fields(self):
-            value = getattr(self, field.name)
-            lowest = 0 if field.name == "queue" else 1
-            option = f"--{field.name.replace('_', '-')}"
-            if field.name == "time_limit":
-                if not 0 < value < math.inf:
-                    raise UserError(f"{option} {value}: must be above 0, and finite")
-            elif value < lowest:
-                raise UserError(f"{option} {value}: must be {lowest} or more")
+    most_tokens: Count = 1024
+    time_limit: Positive = 120.0
+    queue: Natural = 64
+    batch: Count = 16
+    most_bytes: Count = 1 << 20
+    prompt_step: Count = 512
+    tools_at_once: Count = 2

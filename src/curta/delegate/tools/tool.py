@@ -9,10 +9,11 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, Protocol
 
-from curta.errors import CurtaError, LimitError, ModuleError, SourceError, ToolError, UserError
+from curta.delegate.checked import Checked, Count, Positive
+from curta.errors import CurtaError, LimitError, ModuleError, SourceError, ToolError
 from curta.machine.values import show
 
 
@@ -35,7 +36,7 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Bounds:
+class Bounds(Checked):
     """What a call may use.
 
     tokens:     of the transformer
@@ -44,15 +45,10 @@ class Bounds:
     characters: of what the model is told; more are refused
     """
 
-    tokens: int = 50_000_000
-    seconds: float = 30.0
-    pages: int = 1_024
-    characters: int = 4_000
-
-    def __post_init__(self) -> None:
-        for name, most in asdict(self).items():
-            if most <= 0:
-                raise UserError(f"--{name} {most}: expected more than 0")
+    tokens: Count = 50_000_000
+    seconds: Positive = 30.0
+    pages: Count = 1_024
+    characters: Count = 4_000
 
 
 BRIEFS = {

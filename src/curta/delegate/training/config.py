@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Annotated, Literal
 
+from curta.delegate.checked import Checked, Count, Natural, Positive, Rule, at_least
 from curta.delegate.interception.protocol import Protocol
-from curta.delegate.options import check
 from curta.errors import DataError
 from curta.options import option
 
 Mode = Literal["full", "mlp"]
 Precision = Literal["float32", "bfloat16"]
-ABOVE = "must be above 0, and finite"
+DROPPED = Rule("must be at least 0, below 1", lambda share: 0 <= share < 1)
+Weight = Annotated[float, at_least(0)]
+Marker = Annotated[
+    str,
+    Rule("some characters, no spaces", lambda text: text and not any(map(str.isspace, text))),
+]
 
 
 @dataclass(frozen=True)
-class Updates:
+class Updates(Checked):
     """What both stages of training can be told.
 
     steps:         updates
@@ -31,29 +35,15 @@ class Updates:
     checkpoint:    updates between two checkpoints
     """
 
-    steps: int = 3_000
-    batch: int = 1
-    accumulate: int = 1
-    learning_rate: float = 2e-5
-    warmup: int = 100
+    steps: Count = 3_000
+    batch: Count = 1
+    accumulate: Count = 1
+    learning_rate: Positive = 2e-5
+    warmup: Natural = 100
     clip: float = 1.0
     precision: Precision = "float32"
     seed: int = 0
-    checkpoint: int = 200
-
-    def __post_init__(self) -> None:
-        check_least(self, 1, "steps batch accumulate checkpoint")
-        check_least(self, 0, "warmup")
-        check(self, "learning_rate", ABOVE, lambda n: 0 < n < math.inf)
-        check_named(self, "precision", Precision)
-
-
-def check_least(config: Updates, least: int, names: str) -> None:
-    check(config, names, f"must be at least {least}", lambda n: least <= n < math.inf)
-
-
-def check_named(config: Updates, name: str, kind: Any) -> None:
-    check(config, name, f"one of {', '.join(get_args(kind))}", get_args(kind).__contains__)
+    checkpoint: Count = 200
 
 
 @dataclass(frozen=True)
@@ -77,24 +67,17 @@ class TrainingConfig(Updates):
 
     mode: Mode = "full"
     last_blocks: int = 16
-    rank: int = 32
-    alpha: int = 64
-    dropout: float = 0.0
-    longest: int = 2_048
+    rank: Count = 32
+    alpha: Count = 64
+    dropout: Annotated[float, DROPPED] = 0.0
+    longest: Count = 2_048
     calls: bool = True
-    open: str = Protocol.open
-    close: str = Protocol.close
+    open: Marker = Protocol.open
+    close: Marker = Protocol.close
     special_tokens: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_least(self, 1, "rank alpha longest")
-        check(self, "dropout", "must be at least 0, below 1", lambda share: 0 <= share < 1)
-        check_named(self, "mode", Mode)
-        check(
-            self, "open close", "some characters, no spaces",
-            lambda marker: marker and not any(map(str.isspace, marker)),
-        )  # fmt: skip
         if self.open == self.close:
             raise DataError(f"open = close = {self.open!r}: two markers that differ")
 
@@ -120,21 +103,14 @@ class GrpoConfig(Updates):
     """
 
     adapter: str = option("", metavar="FOLDER")
-    group: int = 8
-    max_new_tokens: int = 256
-    temperature: float = 1.0
-    pull: float = 0.0
-    right: float = 1.0
-    valid: float = 0.1
-    rejected: float = 0.2
-    unneeded: float = 0.2
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_least(self, 1, "max_new_tokens")
-        check(self, "group", "at least 2 answers, which are compared", lambda n: n >= 2)
-        check(self, "temperature", ABOVE, lambda n: 0 < n < math.inf)
-        check_least(self, 0, "pull right valid rejected unneeded")
+    group: Annotated[int, at_least(2)] = 8
+    max_new_tokens: Count = 256
+    temperature: Positive = 1.0
+    pull: Weight = 0.0
+    right: Weight = 1.0
+    valid: Weight = 0.1
+    rejected: Weight = 0.2
+    unneeded: Weight = 0.2
 
     @property
     def weights(self) -> dict[str, float]:
