@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 import curta
 from curta import store
 from curta.app.command_line import main
-from curta.store import Shelf, clear, contents, key_of, prune, sources_digest
+from curta.store import Shelf, clear, contents, key_of, prune, sources_digest, whole_folder
 
 
 @pytest.fixture(autouse=True)
@@ -188,3 +188,39 @@ def test_the_command(cache: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["cache"]) == 0
     assert main(["cache", "nothing"]) == 2
     assert "there is no shelf 'nothing': give some of libraries" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("last_file", [None, "last"])
+def test_a_folder_is_there_whole_or_not_at_all(last_file: str | None, tmp_path: Path) -> None:
+    place = tmp_path / "above" / "place"
+    with pytest.raises(FileNotFoundError), whole_folder(place, last_file) as partial:
+        (partial / "absent" / "first").touch()
+    assert list(place.parent.iterdir()) == []
+    place.mkdir()
+    with whole_folder(place, last_file) as partial:
+        (partial / "first").touch()
+        assert list(place.iterdir()) == []
+    assert [file.name for file in place.iterdir()] == ["first"]
+    assert list(place.parent.iterdir()) == [place]
+
+
+def test_a_folder_that_another_process_finished_first_stays(tmp_path: Path) -> None:
+    place = tmp_path / "place"
+    with whole_folder(place, "last") as partial:
+        (partial / "last").write_text("ours")
+        place.mkdir()
+        (place / "last").write_text("theirs")
+    assert (place / "last").read_text() == "theirs"
+    assert list(tmp_path.glob(".place*")) == []
+    with pytest.raises(OSError, match="not empty"), whole_folder(place) as partial:
+        (partial / "last").write_text("ours")
+    assert (place / "last").read_text() == "theirs"
+
+
+def test_a_folder_that_is_not_whole_is_replaced(tmp_path: Path) -> None:
+    place = tmp_path / "place"
+    place.mkdir()
+    (place / "first").touch()
+    with whole_folder(place, "last") as partial:
+        (partial / "last").touch()
+    assert [file.name for file in place.iterdir()] == ["last"]

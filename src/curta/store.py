@@ -179,6 +179,36 @@ def write_atomically(path: Path, content: bytes) -> None:
         raise
 
 
+@contextmanager
+def whole_folder(place: Path, last_file: str | None = None) -> Iterator[Path]:
+    """A folder to write in, which becomes `place` unless something goes wrong; nobody sees a part.
+
+    last_file: what a whole folder has. One that is there by then may be read by others, and stays;
+        one without it is replaced. If none is named, only an empty one is.
+    """
+
+    def is_there() -> bool:
+        return last_file is not None and (place / last_file).is_file()
+
+    place = place.resolve()
+    partial = place.with_name(f".{place.name}.{os.getpid()}")
+    shutil.rmtree(partial, ignore_errors=True)  # of a process that was killed
+    partial.mkdir(parents=True)
+    try:
+        yield partial
+        if last_file is not None and not is_there():
+            shutil.rmtree(place, ignore_errors=True)
+        try:
+            with suppress(OSError):
+                place.rmdir()
+            partial.rename(place)
+        except OSError:
+            if not is_there():
+                raise
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+
+
 def _make_young(path: Path) -> None:
     with suppress(OSError):  # a cache may be read only
         os.utime(path)

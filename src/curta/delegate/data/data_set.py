@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import random
 import re
-import shutil
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -21,6 +20,7 @@ from curta.delegate.data.annotated import read_lines
 from curta.delegate.data.example import Example
 from curta.delegate.data.templates import Template, composed, example, mistakes, templates
 from curta.errors import DataError
+from curta.store import whole_folder
 
 NEGATIVE, MISTAKE = "negative", "mistake"
 """Categories of questions with nothing to compute, and of those with calls that fail."""
@@ -180,15 +180,10 @@ def write(dataset: Dataset, folder: Path) -> None:
     """A file of JSON lines for each part, as chat messages; a new folder with all or nothing."""
     if folder.exists() and any(folder.iterdir()):
         raise DataError(f"{folder} is there already: choose another folder")
-    partial = folder.resolve().with_name(f".{folder.resolve().name}.partial")
-    shutil.rmtree(partial, ignore_errors=True)  # of a process that was killed
-    partial.mkdir(parents=True)
-    for name, part in dataset.parts.items():
-        lines = (json.dumps(row(one), ensure_ascii=False) for one in part)
-        (partial / f"{name}.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    if folder.exists():
-        folder.rmdir()
-    partial.rename(folder.resolve())
+    with whole_folder(folder) as partial:
+        for name, part in dataset.parts.items():
+            lines = (json.dumps(row(one), ensure_ascii=False) for one in part)
+            (partial / f"{name}.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
 def row(one: Example) -> dict[str, Any]:
