@@ -65,7 +65,7 @@ Text = Annotated[str, AfterValidator(sayable)]
 Tokens = Annotated[list[int], Field(min_length=1)]
 
 
-class Checked(BaseModel):
+class Strict(BaseModel):
     """What has these fields and no others; an error says what their descriptions say. A field that
     is null is not there.
     """
@@ -82,12 +82,12 @@ class Checked(BaseModel):
         }
 
 
-class Part(Checked):
+class Part(Strict):
     type: Literal["text"]
     text: Text
 
 
-class Named(Checked):
+class Named(Strict):
     name: str = Field(pattern=r"^[\w-]{1,64}$")
 
 
@@ -97,7 +97,7 @@ class Asked(Named):
     arguments: Text
 
 
-class OfFunction(Checked, Generic[What]):
+class OfFunction(Strict, Generic[What]):
     """Something about a function: a tool in a list, or the one to call."""
 
     type: Literal["function"]
@@ -111,7 +111,7 @@ class AskedCall(OfFunction[Asked]):
     type: Literal["function"] = "function"
 
 
-class Message(Checked):
+class Message(Strict):
     """One message; its calculations are in its text already."""
 
     role: Literal["system", "developer", "user", "assistant", "tool"] = Field(
@@ -180,7 +180,7 @@ class Function(Named):
         return refused(ToolError(f"{self.name} is executed by the client", "not here"))
 
 
-class JsonSchema(Checked):
+class JsonSchema(Strict):
     """What an answer has to be."""
 
     name: str
@@ -189,7 +189,7 @@ class JsonSchema(Checked):
     strict: bool = False
 
 
-class ResponseFormat(Checked):
+class ResponseFormat(Strict):
     """How an answer is written."""
 
     type: Literal["text", "json_object", "json_schema"]
@@ -209,7 +209,7 @@ class ResponseFormat(Checked):
         return {"type": "object"} if self.type == "json_object" else None
 
 
-class StreamOptions(Checked):
+class StreamOptions(Strict):
     """How a stream ends."""
 
     include_usage: bool = False
@@ -224,7 +224,7 @@ def listed(given: Any) -> Any:
     return [given] if isinstance(given, str) else given
 
 
-class Wished(Checked):
+class Wished(Strict):
     """What all requests can have."""
 
     model: str = Field(description="name one")
