@@ -16,7 +16,6 @@
    `exact` goes on with a float, as at :sqrt of 2, the answer here is `inexact`. */
 
 #include <stddef.h>
-#include <unistd.h>
 
 #define MOST_BITS 4096
 #include "whole_numbers.h"

@@ -1,31 +1,18 @@
 /* The calculator's text: programs in, answers out. */
 
-/* ---- input and output, through buffers of their own ---- */
+/* ---- input and output, byte by byte ---- */
 
-static char heard[4096], said[4096];
-static int heard_length, heard_at, said_length;
+#ifdef __wasm__
+#define NATIVE(name) __attribute__((import_module("curta"), import_name(name)))
+NATIVE("read") int next_character(void); /* or -1 */
+NATIVE("write") void write_byte(int file, int byte);
+#else
+#include <stdio.h>
+#define next_character getchar
+#define write_byte(file, byte) putchar(byte)
+#endif
 
-static int next_character(void) {
-    if (heard_at >= heard_length) {
-        heard_length = (int)read(0, heard, sizeof heard);
-        heard_at = 0;
-    }
-    return heard_length > 0 ? heard[heard_at++] : -1;
-}
-
-static void flush(void) {
-    for (int at = 0; at < said_length;) {
-        int written = (int)write(1, said + at, said_length - at);
-        if (written <= 0) break;
-        at += written;
-    }
-    said_length = 0;
-}
-
-static void say(char character) {
-    if (said_length == sizeof said) flush();
-    said[said_length++] = character;
-}
+static void say(char character) { write_byte(1, character); }
 
 static void say_text(const char *text) {
     while (*text) say(*text++);
@@ -52,7 +39,6 @@ static void say_answer(const Rational *value) {
         }
     }
     say('\n');
-    flush();
 }
 
 /* ---- words ---- */
