@@ -50,7 +50,7 @@ class Whole(Part):
         ({"rate": math.nan}, "rate = nan: must be above 0, and finite"),
         ({"share": 1.5}, "share = 1.5: from 0 to 1"),
         ({"perhaps": 0}, "perhaps = 0: must be at least 1"),
-        ({"word": "c"}, "word = c: one of a, b"),
+        ({"word": "c"}, "word = 'c': one of a, b"),
     ],
 )
 def test_what_breaks_a_rule_is_named(given: dict[str, Any], why: str) -> None:

@@ -45,7 +45,8 @@ class Checked:
         for name, rule in rules_of(type(self)):  # type: ignore[arg-type]
             value = getattr(self, name)
             if value is not None and not rule.holds(value):
-                raise UserError(f"{name} = {shown(value)}: {rule.what}")
+                given = repr(value) if isinstance(value, str) else shown(value)
+                raise UserError(f"{name} = {given}: {rule.what}")
 
 
 @cache

@@ -15,7 +15,7 @@ from curta.delegate.data.data_set import Mix, build
 from curta.delegate.data.draw import Draw, OtherwiseError
 from curta.delegate.data.example import CALL, Example
 from curta.delegate.data.templates import Template, composed, example
-from curta.errors import DataError
+from curta.errors import UserError
 
 ALL = list(composed.templates())
 EVERY = pytest.mark.parametrize("template", ALL, ids=lambda each: each.name)
@@ -96,5 +96,5 @@ def test_their_share_is_kept() -> None:
     assert 0.18 < found[composed.CATEGORY] / 1_000 < 0.27
     without = build(Mix(train=200, valid=20, test=20, composed=0.0))
     assert not any(one.category == composed.CATEGORY for one in without.train)
-    with pytest.raises(DataError, match=r"composed = 1\.5"):
+    with pytest.raises(UserError, match=r"composed = 1\.5"):
         Mix(composed=1.5)

@@ -23,7 +23,7 @@ from curta.delegate.markers import Markers, as_tokens, make_room, read_markers
 from curta.delegate.training.config import TrainingConfig
 from curta.delegate.training.encoding import Encoder
 from curta.delegate.training.sft import train
-from curta.errors import DataError
+from curta.errors import DataError, UserError
 from tests.support.tiny_language_models import chat_tokenizer, model
 
 pytestmark = pytest.mark.filterwarnings("ignore:.is_gradient_checkpointing:FutureWarning")
@@ -177,5 +177,5 @@ def test_an_adapter_of_another_tokenizer_is_refused(tmp_path: Path) -> None:
     ],
 )
 def test_markers_that_cannot_be_are_refused(changes: dict, why: str) -> None:
-    with pytest.raises(DataError, match=why):
+    with pytest.raises(UserError, match=why):
         dataclasses.replace(CONFIG, **changes)

@@ -339,7 +339,7 @@ def test_where_adapters_go() -> None:
         ({"longest": 5}, "have at most 5 tokens"),
         ({"learning_rate": float("nan")}, "learning_rate = nan"),
         ({"warmup": -1}, "warmup = -1: must be at least 0"),
-        ({"mode": "half"}, "mode = half: one of full, mlp"),
+        ({"mode": "half"}, "mode = 'half': one of full, mlp"),
         ({"dropout": 1.0}, "dropout = 1.0"),
     ],
 )
