@@ -212,6 +212,19 @@ def tools_tokenizer() -> PreTrainedTokenizerFast:
     return made
 
 
+class Wishes(Push):
+    """Scores of a model that would like to write these texts, one in each turn, if it may."""
+
+    def __init__(self, *texts: str) -> None:
+        super().__init__(window=400)
+        self.texts = texts
+
+    def allowed(self, text: str) -> list[str]:
+        *turns, said = text.split("assistant: ")
+        wish = self.texts[min(len(turns), len(self.texts)) - 1]
+        return [wish[len(said)]] if wish.startswith(said) and said != wish else ["<end>"]
+
+
 class PushTools(Push):
     """Scores that make a model call a tool with one argument: what it is, is up to the model."""
 

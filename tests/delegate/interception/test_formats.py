@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import pytest
 
@@ -29,14 +29,12 @@ from curta.delegate.interception.events import (
     CallWritten,
     Event,
     Outcome,
-    TextDelta,
     answered,
     shown,
 )
 from curta.delegate.interception.formats import Inline, Prompted
 from curta.delegate.interception.generator import CalcGenerator, joined
-from curta.delegate.interception.protocol import FormatName, Protocol
-from curta.delegate.interception.scanner import Closed, Marker
+from curta.delegate.interception.scanner import Marker
 from curta.delegate.interception.template import Own, own_format
 from curta.delegate.tools import Answer
 from curta.delegate.tools.calculator import CalculatorTool
@@ -216,25 +214,6 @@ def test_templates_that_are_not_known_are_told_why(template: str) -> None:
     found, why = own_format(with_template(template))
     assert found is None
     assert "chat template" in why
-
-
-@pytest.mark.parametrize("format", get_args(FormatName))
-def test_every_way_to_call_has_the_bound_on_calls(format: FormatName) -> None:
-    made = CalcGenerator(
-        model("grouped queries"),
-        tools_tokenizer(),
-        protocol=Protocol(most_calls=1),
-        tools=[] if format == "equations" else [Ages()],
-        format=format,
-    )
-    text = "2 + 3 ="
-    if format != "equations":
-        marker = made.calling.format.markers[0]
-        text = f"{marker.open} 2 + 3{marker.close}"
-    scanner = made.calling.format.scanner()
-    assert isinstance(scanner.feed(text)[-1], Closed)
-    scanner.turn()
-    assert scanner.feed(text) == [TextDelta(text)]
 
 
 def test_which_way_is_chosen() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import get_args
 
 import pytest
 from hypothesis import given
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 
 from curta.delegate.interception.events import CallRejected, CallStarted, TextDelta
 from curta.delegate.interception.formats import Inline
-from curta.delegate.interception.protocol import Protocol
+from curta.delegate.interception.protocol import FormatName, Protocol
 from curta.delegate.interception.scanner import Closed, Found
 from curta.errors import UserError
 
@@ -100,6 +101,20 @@ def test_calls_beyond_the_number_allowed_are_text() -> None:
     scanner = Inline(Protocol(most_calls=1)).scanner()
     assert isinstance(scanner.feed("<<calc: 1>>")[-1], Closed)
     assert scanner.feed("<<calc: 1>>") == [TextDelta("<<calc: 1>>")]
+
+
+@pytest.mark.parametrize("name", get_args(FormatName))
+def test_every_way_to_call_has_that_number(name: FormatName) -> None:
+    pytest.importorskip("transformers")
+    from curta.delegate.interception.generator import named_format
+    from tests.support.tiny_language_models import tools_tokenizer
+
+    format = named_format(tools_tokenizer(), Protocol(most_calls=1), name)
+    marker, scanner = format.markers[0], format.scanner()
+    text = "2 + 3 =" if name == "equations" else f"{marker.open} 2 + 3{marker.close}"
+    assert isinstance(scanner.feed(text)[-1], Closed)
+    scanner.turn()
+    assert scanner.feed(text) == [TextDelta(text)]
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,13 @@ from curta.delegate.interception.generator import CalcGenerator
 from curta.delegate.interception.protocol import FormatName, Protocol
 from curta.delegate.tools import Answer
 from tests.support.served import NAME, client, server
-from tests.support.tiny_language_models import Push, PushTools, model, tokenizer, tools_tokenizer
+from tests.support.tiny_language_models import (
+    PushTools,
+    Wishes,
+    model,
+    tokenizer,
+    tools_tokenizer,
+)
 from tests.support.waiting import until
 
 FAMILY = "grouped queries"
@@ -307,19 +313,6 @@ def test_an_answer_has_the_schema_that_was_asked_for(free: Any) -> None:
     assert text == choice.message.content
     (choice,) = create(free, response_format={"type": "json_object"}, max_tokens=30).choices
     assert choice.message.content.startswith("{")
-
-
-class Wishes(Push):
-    """Scores of a model that would like to write these texts, one in each turn, if it may."""
-
-    def __init__(self, *texts: str) -> None:
-        super().__init__(window=400)
-        self.texts = texts
-
-    def allowed(self, text: str) -> list[str]:
-        *turns, said = text.split("assistant: ")
-        wish = self.texts[min(len(turns), len(self.texts)) - 1]
-        return [wish[len(said)]] if wish.startswith(said) and said != wish else ["<end>"]
 
 
 def test_beside_an_answer_with_a_schema_a_clients_tool_can_be_called() -> None:
