@@ -208,7 +208,7 @@ from curta import Machine
 
 machine, many = Machine(), 12
 machine.instantiate(sys.argv[1])
-resource.setrlimit(resource.RLIMIT_AS, (2_400_000_000, 2_400_000_000))
+resource.setrlimit(resource.RLIMIT_AS, (2_000_000_000, 2_000_000_000))
 for _ in range(many):
     machine.instantiate(sys.argv[1])
 """

@@ -151,16 +151,16 @@ def bytes_of(rows: Rows) -> str:
 
 
 def paged(rows: Rows, fields: list[str]) -> Table:
-    t = rows.number
+    t, size = rows.number, rows.size
     stored = f"""\
-    Row{t} **page = &s->pages.of_{rows.size}[key >> PAGE_BITS].page{t};
-    if (!*page) allocate(s, page, sizeof(Row{t}) << PAGE_BITS);
-    return *page ? *page + (key & LAST_OF_PAGE) : &s->spare{t};
+    Of{size} **page = &s->pages.of{size}[key >> PAGE_BITS];
+    if (!*page) allocate(s, page, sizeof(Of{size}) << PAGE_BITS);
+    return *page ? &(*page)[key & LAST_OF_PAGE].row{t} : &s->spare{t};
 """
     found = f"""\
-    if (query >= UINT64_C({rows.size})) return 0;
-    const Row{t} *page = s->pages.of_{rows.size}[query >> PAGE_BITS].page{t};
-    return page ? page + (query & LAST_OF_PAGE) : 0;
+    if (query >= UINT64_C({size})) return 0;
+    const Of{size} *page = s->pages.of{size}[query >> PAGE_BITS];
+    return page ? &page[query & LAST_OF_PAGE].row{t} : 0;
 """
     return Table(
         rows,
@@ -172,17 +172,17 @@ def paged(rows: Rows, fields: list[str]) -> Table:
 
 
 def directory(tables: Iterable[Table]) -> str:
-    """Where pages are: side by side for tables of the same size, since what belongs together is
-    mostly filed under the same key, as the bytes of a word.
+    """Where pages are. Tables of the same size share theirs, since what belongs together is mostly
+    filed under the same key, as the bytes of a word.
     """
-    numbers: dict[int, list[int]] = {}
+    sharing: dict[int, list[int]] = {}
     for rows in (table.rows for table in tables if table.rows.kind == "paged"):
-        numbers.setdefault(rows.size, []).append(rows.number)
-    body = ""
-    for size, those in numbers.items():
-        fields = " ".join(f"Row{t} *page{t};" for t in those)
-        body += f"    struct {{ {fields} }} of_{size}[(UINT64_C({size - 1}) >> PAGE_BITS) + 1];\n"
-    return f"typedef struct {{\n{body}}} Pages;\n"
+        sharing.setdefault(rows.size, []).append(rows.number)
+    types = pages = ""
+    for size, numbers in sharing.items():
+        types += f"typedef struct {{ {' '.join(f'Row{t} row{t};' for t in numbers)} }} Of{size};\n"
+        pages += f"    Of{size} *of{size}[(UINT64_C({size - 1}) >> PAGE_BITS) + 1];\n"
+    return f"{types}typedef struct {{\n{pages}}} Pages;\n"
 
 
 def hashed(rows: Rows, fields: list[str]) -> Table:
