@@ -68,6 +68,16 @@ def test_output_exit_code_and_figures(folder: Path, capsys: Capture) -> None:
     assert sorted(path.name for path in folder.iterdir()) == ["echo.c", "library.c"]
 
 
+def test_a_run_that_does_not_begin_has_no_figures(
+    folder: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CURTA_CACHE", "/proc/nowhere")
+    code, out, err = run(capsys, "--level", "native", "library.c", "--invoke", "nothing")
+    assert (code, out) == (1, "")
+    assert err.count("\n") == 1
+    assert "Set CURTA_CACHE" in err
+
+
 def test_whoever_waits_for_a_slow_level_is_told(
     capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -24,10 +24,10 @@ class Shown(AsJson):
     stats: Literal["text", "json", "none"] = "text"
 
     def tell(self, line: str, report: Any) -> None:
-        """The figures, as they are asked for."""
+        """The figures, as they are asked for; there may be no line of them."""
         if self.json or self.stats == "json":
             write_json(report, sys.stderr)
-        elif self.stats == "text":
+        elif self.stats == "text" and line:
             print(line, file=sys.stderr)
 
 
@@ -99,5 +99,5 @@ def tell_end(
         code,
         None if failure is None else str(failure),
     )
-    shown.tell(str(figures), report)
+    shown.tell(str(figures) if figures.tokens else "", report)
     return code & 0xFF

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import astuple, dataclass, replace
+from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
@@ -42,11 +43,17 @@ class Made:
     """Compiled code, as it is kept."""
 
     library: str
-    """The name of its file."""
+    """The key of its file."""
     places: tuple[Place, ...]
     """Those that it has code for."""
     enough: float = ENOUGH
     """The part of a chunk that it should say; less where nothing more was found to be made."""
+
+    @cached_property
+    def fields(self) -> tuple[Numbers, Numbers]:
+        """The numbers of its places, and the fields that they have to have."""
+        numbers = np.array([place.number for place in self.places], dtype=np.int64)
+        return numbers, np.array([place.fields for place in self.places], dtype=np.int64)
 
 
 Sample = list[tuple[Ids, Numbers]]
@@ -103,16 +110,17 @@ def code_key(key: str, program: str) -> str | None:
 
 def keep_made(key: str, program: str, made: Made) -> None:
     """For the next run that begins with the same prompt."""
-    content = {**vars(made), "places": [astuple(place) for place in made.places]}
-    HOT.keep(code_key(key, program), json.dumps(content, default=sorted).encode())
+    HOT.keep(code_key(key, program), json.dumps(astuple(made), default=sorted).encode())
 
 
 def read_made(key: str, program: str) -> Made | None:
     """None too if it is not what this curta keeps."""
     kept = HOT.read(code_key(key, program))
-    with suppress(ValueError, TypeError, KeyError):
-        found = json.loads(kept or b"null")
-        return Made(**{**found, "places": tuple(map(place_of, found["places"]))})
+    with suppress(ValueError, TypeError, OverflowError, RecursionError):
+        library, places, enough = json.loads(kept or b"null")
+        made = Made(str(library), tuple(map(place_of, places)), float(enough))
+        if made.fields[1].ndim == 2:
+            return made
     return None
 
 
@@ -139,7 +147,7 @@ def make(request: Request) -> Made | None:
     if places == request.known:
         return None
     path = build_library(program_to_c(kit, places), name="places", flags=FLAGS)
-    made = Made(path.name, places)
+    made = Made(path.stem.rpartition("-")[0], places)
     keep_made(request.key, request.program, made)
     return made
 

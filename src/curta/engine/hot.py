@@ -28,7 +28,7 @@ from curta.engine.base import Answers, Ids
 from curta.engine.builds import ENOUGH, Made, Numbers, Request, Sample
 from curta.engine.model_cache import SOURCES
 from curta.engine.native.kit import Kit
-from curta.engine.toolchain import LIBRARIES
+from curta.engine.toolchain import kept_library
 from curta.errors import CurtaError
 from curta.settings import read_settings
 from curta.store import key_of, sources_digest
@@ -65,12 +65,6 @@ class Code:
     made: Made
     library: ctypes.CDLL
     pointer: int
-
-    @cached_property
-    def fields(self) -> tuple[Numbers, Numbers]:
-        """The numbers of its places, and the fields that they have to have."""
-        numbers = np.array([place.number for place in self.made.places], dtype=np.int64)
-        return numbers, np.array([place.fields for place in self.made.places], dtype=np.int64)
 
 
 class Workshop:
@@ -130,8 +124,11 @@ class Workshop:
 
     def load(self, program: str, made: Made) -> Code | None:
         """The code, if its file is there and whole."""
-        with suppress(OSError, ValueError):
-            library = ctypes.CDLL(str(LIBRARIES.folder / made.library))
+        path = kept_library(made.library)
+        if path is None:
+            return None
+        with suppress(ValueError):  # there is nothing of this name
+            library = ctypes.CDLL(str(path))
             pointer = ctypes.addressof(ctypes.c_char.in_dll(library, "curta_places"))
             self.codes[program] = Code(made, library, pointer)
             return self.codes[program]
@@ -284,7 +281,7 @@ class Warming:
         if self.is_attached or self.code is None:
             return
         self.is_attached = True
-        if self.has(self.code.fields):
+        if self.has(self.code.made.fields):
             self.workshop.latest = self.code
             self.library.set_places(self.state, self.code.pointer)
         else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import threading
 from collections.abc import Iterator
 from ctypes import c_int32, c_int64, c_void_p
 from functools import cached_property
@@ -156,6 +157,8 @@ class NativeSession(Session):
         """The run that this sequence goes on with, if another one began it: see Warming.program."""
         self._state: int | None = 0
         """Made when it is asked for: a sequence may begin with a copy of another one's."""
+        self._kept = threading.RLock()
+        """Held while the state must not go, or come: other threads may ask how large it is."""
 
     def fresh(self) -> NativeSession:
         session = self.engine.session()
@@ -168,12 +171,13 @@ class NativeSession(Session):
 
         An interruption while that is done in `__del__` would go unnoticed.
         """
-        warming, self.warming = self.warming, None
-        if warming is not None:
-            warming.close()
-        state, self._state = self._state, None
-        if state:
-            self.library.destroy(state)
+        with self._kept:
+            warming, self.warming = self.warming, None
+            if warming is not None:
+                warming.close()
+            state, self._state = self._state, None
+            if state:
+                self.library.destroy(state)
 
     def __del__(self) -> None:
         if getattr(self, "_state", None):
@@ -193,11 +197,13 @@ class NativeSession(Session):
 
     @property
     def bytes(self) -> int:
-        return int(self.library.bytes(self.state))
+        with self._kept:
+            return int(self.library.bytes(self._state)) if self._state else 0
 
     @property
     def placed(self) -> int:
-        return 0 if self.warming is None else self.warming.placed
+        with self._kept:
+            return 0 if self.warming is None else self.warming.placed
 
     def _read(self, tokens: Ids, asked: Mask) -> Iterator[Ids]:
         """Chunk by chunk, and whether it is asked or not."""

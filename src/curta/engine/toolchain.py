@@ -103,12 +103,12 @@ def build_library(source: str, *, name: str, flags: tuple[str, ...] = ()) -> Pat
     """
     compiler = find_compiler()
     key = _key(source, name, flags, compiler)
-    return _kept(key) or _compile(source, flags, compiler, key)
+    return kept_library(key) or _compile(source, flags, compiler, key)
 
 
 def find_library(source: str, *, name: str, flags: tuple[str, ...] = ()) -> Path | None:
     """The same, if it is kept."""
-    return _kept(_key(source, name, flags, find_compiler()))
+    return kept_library(_key(source, name, flags, find_compiler()))
 
 
 def zeros_source() -> str:
@@ -225,7 +225,8 @@ def _digest(source: str) -> bytes:
     return hashlib.sha256(source.encode()).digest()
 
 
-def _kept(key: str) -> Path | None:
+def kept_library(key: str) -> Path | None:
+    """One that was compiled, if it is whole and can be loaded."""
     path = LIBRARIES.find_file(key, _SUFFIX)
     if path is not None:
         with suppress(OSError):

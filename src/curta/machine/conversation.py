@@ -12,6 +12,7 @@ of the next, to a machine to which nothing was said yet.
 
 from __future__ import annotations
 
+import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
@@ -180,7 +181,8 @@ class Conversation:
         self._invocation = 0
         self._failed: CurtaError | None = ProgramError("the run was interrupted as it began")
         """Why nothing can be invoked; none once it has begun."""
-        self._is_invoked = False
+        self._invocations = threading.Lock()
+        """Held by whoever invokes something."""
 
     @property
     def figures(self) -> Figures:
@@ -241,12 +243,11 @@ class Conversation:
         """One at a time; whatever breaks it off ends the run."""
         if self._failed is not None:
             raise self._failed
-        if self._is_invoked:
+        if not self._invocations.acquire(blocking=False):
             raise UserError("a function of this instance is being executed: it cannot be invoked")
-        self._is_invoked = True
-        self._input.forget()
-        self._tail_length = max(64, TOKENS_PER_WORD * (results + 2))
         try:
+            self._input.forget()
+            self._tail_length = max(64, TOKENS_PER_WORD * (results + 2))
             answer = invocation()
         except BaseException as error:
             self._failed = ProgramError("the run was interrupted")
@@ -257,7 +258,7 @@ class Conversation:
                 self._tell()
             raise
         finally:
-            self._is_invoked = False
+            self._invocations.release()
         self._tell()
         if isinstance(answer, ProgramError):
             raise answer

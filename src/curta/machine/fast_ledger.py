@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import ctypes
 import os
+import threading
 from collections import deque
 from collections.abc import Callable
-from functools import cache, lru_cache
+from functools import cache, lru_cache, wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -100,6 +101,20 @@ if hasattr(os, "register_at_fork"):
 
 
 Given = ParamSpec("Given")
+Answer = TypeVar("Answer")
+
+
+def _alone(
+    order: Callable[Concatenate[FastLedger, Given], Answer],
+) -> Callable[Concatenate[FastLedger, Given], Answer]:
+    """One thread at a time: how far a run has come may be asked by another than runs it."""
+
+    @wraps(order)
+    def done(ledger: FastLedger, /, *given: Given.args, **options: Given.kwargs) -> Answer:
+        with ledger.lock:
+            return order(ledger, *given, **options)
+
+    return done
 
 
 def _put_off(
@@ -107,6 +122,7 @@ def _put_off(
 ) -> Callable[Concatenate[FastLedger, Given], None]:
     """An order that is carried out once somebody asks what comes of it."""
 
+    @_alone
     def carried_out(ledger: FastLedger, /, *given: Given.args, **options: Given.kwargs) -> None:
         if ledger.put_off is not None and ledger.unread:
             ledger.begin()
@@ -124,7 +140,7 @@ class FastLedger:
     """
 
     def __init__(self, program: LoadedProgram) -> None:
-        self._library = _library()
+        self._library, self.lock = _library(), threading.RLock()
         self._program, self.size = program, frame_size(program)
         self.put_off: list[Callable[[FastLedger], None]] | None = []
         """What is to be done once it is asked for; none once it was. Orders do not hold the ledger,
@@ -144,8 +160,11 @@ class FastLedger:
                 reading.exception()
             self._library.curta_ledger_free(self._pointer)
 
+    @_alone
     def begin(self) -> None:
         """Do what was put off."""
+        if self.put_off is None:
+            return
         self._rows = _rows(self._program)
         rows = _at(self._rows), len(self._rows)
         self._pointer = self._library.curta_ledger_new(*rows, self.size) or 0
@@ -155,7 +174,7 @@ class FastLedger:
         words = self._library.curta_ledger_registers(self._pointer)
         held = (ctypes.c_uint32 * REGISTERS).from_address(words)
         self._words: Words = np.ctypeslib.as_array(held)
-        put_off, self.put_off = self.put_off or (), None
+        put_off, self.put_off = self.put_off, None
         for order in put_off:
             order(self)
         unread, self._kept = self._kept[: self.unread], self._kept[:0]
@@ -163,10 +182,10 @@ class FastLedger:
             self.take(unread[start : start + LONG].astype(np.int32))
 
     @property
+    @_alone
     def _address(self) -> int:
         """The C struct, once all that was taken is filed."""
-        if self.put_off is not None:
-            self.begin()
+        self.begin()
         while self._reading:
             _check(self._reading.popleft().result())
         return self._pointer
@@ -190,6 +209,7 @@ class FastLedger:
         return int(self._state.frame)
 
     @property
+    @_alone
     def instructions(self) -> int:
         if self.put_off is None:
             return int(self._state.instructions)
@@ -207,6 +227,7 @@ class FastLedger:
     def own_at(self) -> int:
         return int(self._state.own_at)
 
+    @_alone
     def take(self, said: Ids) -> None:
         said = np.ascontiguousarray(said, dtype=np.int32)
         if self.put_off is not None and self._keeps(said):
@@ -257,6 +278,7 @@ class FastLedger:
         firsts, lengths = _at(extents.firsts), _at(extents.lengths)
         _check(fill(self._address, firsts, lengths, len(extents), _at(content)))
 
+    @_alone
     def put(self, counter: int, frame: int, instructions: int, own_at: int) -> None:
         self._instructions = instructions
         self._put(counter, frame, instructions, own_at)
@@ -269,12 +291,15 @@ class FastLedger:
     def word(self, register: int) -> int:
         return int(self._registers[register]) if register < REGISTERS else 0
 
+    @_alone
     def registers(self) -> Words:
         return self._registers[: reach(self.frame, self.size)].copy()
 
+    @_alone
     def forget(self) -> None:
         self._library.curta_ledger_forget(self._address, reach(self.frame, self.size))
 
+    @_alone
     def memory(self, apart: int) -> Extents:
         find, pages = self._library.curta_ledger_memory, self._library.curta_ledger_pages
         numbers = np.zeros(pages(self._address, None), dtype=np.int64)
