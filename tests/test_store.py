@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Thread
 
@@ -215,6 +216,25 @@ def test_a_folder_that_another_process_finished_first_stays(tmp_path: Path) -> N
     with pytest.raises(OSError, match="not empty"), whole_folder(place) as partial:
         (partial / "last").write_text("ours")
     assert (place / "last").read_text() == "theirs"
+
+
+def test_what_a_killed_process_left_goes_after_a_day(tmp_path: Path) -> None:
+    old, young = tmp_path / ".place.partial-7-1", tmp_path / ".place.partial-8-1"
+    for left in (old, young):
+        left.mkdir()
+        (left / "first").touch()
+    os.utime(old, (1, 1))
+    with whole_folder(tmp_path / "place") as partial, ThreadPoolExecutor(1) as other:
+        (partial / "ours").touch()
+        other.submit(fill, tmp_path / "place").result()
+        assert (partial / "ours").exists()
+        shutil.rmtree(tmp_path / "place")
+    assert sorted(tmp_path.iterdir()) == [young, tmp_path / "place"]
+
+
+def fill(place: Path) -> None:
+    with whole_folder(place) as partial:
+        (partial / "theirs").touch()
 
 
 def test_a_folder_that_is_not_whole_is_replaced(tmp_path: Path) -> None:

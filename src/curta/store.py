@@ -25,7 +25,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
+from glob import escape
 from pathlib import Path
+from threading import get_ident
 
 import curta
 from curta.settings import read_settings
@@ -191,9 +193,14 @@ def whole_folder(place: Path, last_file: str | None = None) -> Iterator[Path]:
         return last_file is not None and (place / last_file).is_file()
 
     place = place.resolve()
-    partial = place.with_name(f".{place.name}.{os.getpid()}")
-    shutil.rmtree(partial, ignore_errors=True)  # of a process that was killed
-    partial.mkdir(parents=True)
+    place.parent.mkdir(parents=True, exist_ok=True)
+    begun = f".{place.name[:100]}.partial-"
+    for left in place.parent.glob(f"{escape(begun)}*"):
+        with suppress(OSError):
+            if time.time() - left.stat().st_mtime > SECONDS_BETWEEN:  # of a process that was killed
+                shutil.rmtree(left)
+    partial = place.with_name(f"{begun}{os.getpid()}-{get_ident()}")
+    partial.mkdir()
     try:
         yield partial
         if last_file is not None and not is_there():

@@ -333,6 +333,15 @@ def test_bash_completes(tmp_path: Path, capsys: Capture) -> None:
     assert finished.stdout == "evaluate plain hull native speculative\n"
 
 
+def test_what_the_system_refuses_is_named(tmp_path: Path, capsys: Capture) -> None:
+    (tmp_path / "file").touch()
+    out = str(tmp_path / "file" / "below")
+    code, _, err = said(capsys, "delegate", "data", "--train", "5", "--out", out)
+    assert code == 1
+    assert err.startswith(f"curta: {tmp_path / 'file'}")
+    assert err.count(": ") == 2
+
+
 def test_the_doctor_finds_what_is_missing(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
     assert said(capsys, "doctor")[0] == 0
     monkeypatch.setenv("CURTA_CC", "no-such-compiler")

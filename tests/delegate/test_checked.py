@@ -51,6 +51,8 @@ class Whole(Part):
         ({"share": 1.5}, "share = 1.5: from 0 to 1"),
         ({"perhaps": 0}, "perhaps = 0: must be at least 1"),
         ({"word": "c"}, "word = 'c': one of a, b"),
+        ({"often": None}, "often = None: must be at least 1"),
+        ({"share": None}, "share = None: from 0 to 1"),
     ],
 )
 def test_what_breaks_a_rule_is_named(given: dict[str, Any], why: str) -> None:

@@ -48,7 +48,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stderr.close()
         return 1
     except OSError as error:
-        print(f"curta: {error.strerror or error}", file=sys.stderr)
+        where = error.filename2 or error.filename
+        reason = error.strerror or error
+        print(f"curta: {where}: {reason}" if where else f"curta: {reason}", file=sys.stderr)
         return 1
 
 

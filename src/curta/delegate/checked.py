@@ -37,26 +37,29 @@ Positive = Annotated[float, Rule("must be above 0, and finite", lambda value: 0 
 
 
 class Checked:
-    """A dataclass whose values have to follow the rules of their types, unless they are None."""
+    """A dataclass whose values have to follow the rules of their types."""
 
     __slots__ = ()
 
     def __post_init__(self) -> None:
-        for name, rule in rules_of(type(self)):  # type: ignore[arg-type]
+        for name, rule, may_be_none in rules_of(type(self)):  # type: ignore[arg-type]
             value = getattr(self, name)
-            if value is not None and not rule.holds(value):
-                given = repr(value) if isinstance(value, str) else shown(value)
+            if value is None and may_be_none:
+                continue
+            if value is None or not rule.holds(value):
+                given = repr(value) if isinstance(value, str | None) else shown(value)
                 raise UserError(f"{name} = {given}: {rule.what}")
 
 
 @cache
-def rules_of(configuration: Any) -> list[tuple[str, Rule]]:
-    """The rules of each field; the words of a literal are one."""
+def rules_of(configuration: Any) -> list[tuple[str, Rule, bool]]:
+    """The rules of each field, and whether it may be None; the words of a literal are one."""
     hints, found = get_type_hints(configuration, include_extras=True), []
     for each in fields(configuration):
         for kind in (hints[each.name], *get_args(hints[each.name])):  # one of several, too
             parts = get_args(kind)
             if get_origin(kind) is Literal:
                 parts = (Rule(f"one of {', '.join(parts)}", parts.__contains__),)
-            found += [(each.name, part) for part in parts if isinstance(part, Rule)]
+            may_be_none = type(None) in get_args(hints[each.name])
+            found += [(each.name, part, may_be_none) for part in parts if isinstance(part, Rule)]
     return found
