@@ -271,7 +271,7 @@ int main(void) {
     const int32_t size = sizeof(prompt) / sizeof(*prompt);
     int32_t said[COUNT];
     curta_take(s, prompt, size, said, 1);
-    const int64_t length = curta_generate(s, said[size - 1], said, COUNT, 0);
+    const int64_t length = curta_generate(s, said[size - 1], said, COUNT, COUNT, 0);
     for (int64_t i = 0; i < length; i++) printf("%d ", said[i]);
     curta_destroy(s);
     return 0;

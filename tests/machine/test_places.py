@@ -277,6 +277,37 @@ def test_the_general_code_ends_where_there_is_code(
     assert ROUNDS * 0.9 < second.placed < 0.1 * second.generated
 
 
+GROWING = f"""(module (memory 1) (func (export "_start")
+  (local $n i32) (local $x i32) (local $y i64)
+  (local.set $n (i32.const {ROUNDS}))
+  (loop
+    (if (i32.lt_u (local.get $n) (i32.const {ROUNDS - 200})) (then
+      (local.set $x (i32.add (i32.mul (local.get $x) (i32.const 17)) (local.get $n)))))
+    (local.set $y (i64.add (i64.mul (local.get $y) (i64.extend_i32_u (local.get $x)))
+                           (i64.const 5)))
+    (i32.store (i32.and (local.get $n) (i32.const 1020)) (local.get $x))
+    (if (i32.gt_u (local.get $x) (i32.const 0xffff0000)) (then
+      (local.set $x (i32.shr_u (local.get $x) (i32.const 13)))))
+    (br_if 0 (local.tee $n (i32.sub (local.get $n) (i32.const 1)))))))"""
+
+
+def test_an_instruction_that_goes_another_way_is_begun_again(
+    now: Machine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Words are 0 in the sample, of up to three digits behind it: nothing is made of these."""
+    monkeypatch.setattr(hot, "MOST_BUILDS", 1)
+    path = tmp_path / "growing.wat"
+    path.write_text(GROWING)
+    tokens_of(now, path)
+    said, run = tokens_of(now, path)
+    with monkeypatch.context() as plain:
+        plain.setattr(NativeSession, "generate", generate_plainly)
+        expected = tokens_of(Machine(), path)[0]
+    np.testing.assert_array_equal(said, expected)
+    np.testing.assert_array_equal(said[:20_000], general(monkeypatch, path)[:20_000])
+    assert run.placed > 0.2 * run.generated
+
+
 OUTLIVES = """
 import builtins
 from curta import Machine
@@ -315,6 +346,8 @@ def test_a_kit_leaves_out_what_a_place_does_not_do() -> None:
         Place(5, (8, 1), (), frozenset()),
     ]
     source = program_to_c(kit, places)
+    assert "here[] = {1, 0};" in source  # only place 3 leads to place 4
+    assert "case 4:" not in source
     third, fourth = source.split("place3:")[1].split("place4:")
     assert "a();" not in third
     assert "c();\nto = (place + 1);" in third
@@ -324,6 +357,25 @@ def test_a_kit_leaves_out_what_a_place_does_not_do() -> None:
     assert "c();" not in fourth
     assert "d();" in fourth
     assert "place5" not in source  # there is no template for it
+
+
+def test_a_kit_takes_tokens_back_where_another_way_begins() -> None:
+    template = ["//@may 0 1", "//@say 0", "a();", "//@may 0 1", "//@say 0", "b();", "//@done"]
+    template += ["//@may 0 1", "//@say 0", "c();", "//@end", "//@say 1", "d();", "//@end", "//@end"]
+    template += ["//@end", "//@say 1", "e();", "//@end", "//@end", "//@end", "//@say 1", "f();"]
+    template += ["//@end", "//@end"]
+    kit = Kit([[0], [1]], [1], 0, "", "", "}", {"7": "\n".join(template)})
+
+    def lines(*said: tuple[int, ...]) -> list[str]:
+        source = program_to_c(kit, [Place(3, (7,), (), frozenset(said))])
+        return source.split("field0 = 7;\n")[1].split("\n}")[0].split("\n")
+
+    def back(tokens: int) -> str:
+        return f"next -= {tokens}; goto give_up;"
+
+    assert lines((1,)) == [back(0), "f();"]
+    assert lines((0, 1)) == ["a();", back(1), "e();", back(0)]
+    assert lines((0, 0, 1)) == ["a();", "b();", back(0), "d();", back(1), back(0)]
 
 
 @pytest.mark.slow

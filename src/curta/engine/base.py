@@ -93,7 +93,7 @@ class Session(ABC):
 
     def generate(self, first: int, count: int, answers: Answers | None = None) -> Ids:
         """`first`, and what the model says after it: `count` tokens, fewer after a stop token that
-        is not answered.
+        is not answered; of a whole chunk perhaps some fewer.
         """
         said = [first][:count]
         while len(said) < count and said[-1] not in self.engine.stops:
@@ -128,7 +128,9 @@ class Engine(ABC):
 
     level: ClassVar[str]
     chunk: ClassVar[int] = 1
-    """Tokens that are generated before anybody sees them, at most."""
+    """Tokens that are generated before anybody sees them, at most, as long as a run is short."""
+    longest_chunk: ClassVar[int] = 1
+    """The same for a long one."""
 
     def __init__(self, model: Model) -> None:
         self.model = model
@@ -220,6 +222,12 @@ class Engine(ABC):
 
     # -- shared by all levels -----------------------------------------------------------------
 
+    def chunk_at(self, length: int) -> int:
+        """How many tokens are generated at once behind so many: nobody waits longer for them than
+        all before took.
+        """
+        return min(max(self.chunk, length), self.longest_chunk)
+
     def check_prompt(self, prompt: Sequence[int]) -> Ids:
         """The prompt as an array, if it is one that the model can take."""
         ids = self.check_ids(prompt)
@@ -265,7 +273,7 @@ class Engine(ABC):
         following = session.take(prompt)
         length, last = len(prompt), min(end, self.max_tokens)
         while length < last:
-            said = session.generate(following, min(self.chunk, last - length))
+            said = session.generate(following, min(self.chunk_at(length), last - length))
             length += len(said)
             yield said
             if int(said[-1]) in self.stops:

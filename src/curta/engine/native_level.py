@@ -40,6 +40,7 @@ class Native(Engine):
 
     level: ClassVar[str] = "native"
     chunk = 1 << 16
+    longest_chunk = 1 << 18
 
     def __init__(self, model: Model) -> None:
         super().__init__(model)
@@ -67,7 +68,7 @@ SIGNATURES: Signatures = {
     "create": (c_void_p,),
     "destroy": (None, c_void_p),
     "take": (c_int64, c_void_p, c_void_p, c_int64, c_void_p, c_int32),
-    "generate": (c_int64, c_void_p, c_int32, c_void_p, c_int64, c_void_p),
+    "generate": (c_int64, c_void_p, c_int32, c_void_p, c_int64, c_int64, c_void_p),
     "bytes": (c_int64, c_void_p),
     "exhausted": (c_int32, c_void_p),
     "broken": (c_int32, *3 * [c_void_p]),
@@ -85,6 +86,10 @@ only.
 """
 
 
+ROOM = 16
+"""Tokens for which a chunk has room left, at most, when it ends before it is full: an instruction
+may say so many, and the general step says them more slowly than the next chunk begins.
+"""
 LAST, EACH = 0, 1
 """Of tokens that are taken, after which of them it is reported what the model says."""
 
@@ -125,9 +130,12 @@ class Library(SimpleNamespace):
             self.grow()
 
     def say(self, state: int, first: int, said: Ids, answers: Answers | None) -> int:
-        """Fill `said`, as far as there is something to say; returns how many there are."""
+        """Fill `said`, as far as there is something to say; returns how many there are. A whole
+        chunk is nearly filled.
+        """
         self.grow()
-        room = state, first, said.ctypes.data, len(said)
+        enough = len(said) if len(said) < Native.chunk else len(said) - ROOM
+        room = state, first, said.ctypes.data, len(said), enough
         if answers is None or not len(answers.left):
             return int(self.generate(*room, None))
         left = np.ascontiguousarray(answers.left, dtype=np.int32)

@@ -95,7 +95,8 @@ class SessionTalker:
         fed = np.concatenate([self.pending, given]) if len(self.pending) else given
         while most > 0:
             following = session.take(fed)
-            said = session.generate(following, min(session.engine.chunk, most), answers)
+            count = min(session.engine.chunk_at(session.length), most)
+            said = session.generate(following, count, answers)
             self.pending = fed = said[-1:].copy()
             most -= len(said)
             yield said

@@ -12,6 +12,7 @@ import pytest
 pytest.importorskip("peft")
 
 import torch
+from huggingface_hub import ModelCard
 from safetensors.torch import load_file
 
 from curta.delegate import models
@@ -30,6 +31,7 @@ def test_the_card_is_that_of_the_weights() -> None:
     assert len(weights) < 10e6
     assert "GSM8K" in card
     assert "MIT licence" in card
+    assert ModelCard(card).data.license == "mit"
 
 
 def test_a_card_of_a_run_that_is_not_over(tmp_path: Path) -> None:
@@ -48,6 +50,8 @@ def test_a_card_of_a_run_that_is_not_over(tmp_path: Path) -> None:
     assert "| source | a folder |" in card
     assert f"SHA-256 {hashlib.sha256(b'weights').hexdigest()}." in card
     assert "validation |" not in card
+    assert ModelCard(card).data.license == "mit"
+    assert ModelCard(card).data.base_model == SMOLLM2
 
 
 def test_it_is_what_the_committed_settings_make() -> None:

@@ -121,6 +121,14 @@ def test_a_checkpoint_that_was_cut_off_is_none(tmp_path: Path) -> None:
     assert last_checkpoint(tmp_path) == whole
 
 
+def test_a_training_that_was_refused_leaves_its_folder_to_others(tmp_path: Path) -> None:
+    for longest in (8, 9):
+        short = dataclasses.replace(CONFIG, longest=longest)
+        with pytest.raises(DataError, match="fewer than a batch"):
+            train(fresh(), chat_tokenizer(), EXAMPLES, short, tmp_path)
+    train(fresh(), chat_tokenizer(), EXAMPLES, CONFIG, tmp_path)
+
+
 def test_settings_that_were_not_there_count_as_they_are_by_default(tmp_path: Path) -> None:
     train(fresh(), chat_tokenizer(), EXAMPLES, CONFIG, tmp_path)
     held = json.loads((tmp_path / "training.json").read_text())

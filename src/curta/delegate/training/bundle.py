@@ -100,7 +100,9 @@ def card(place: Path, run: Path, evaluations: Sequence[Path] = ()) -> str:
     settings = json.loads((run / "training.json").read_text("utf-8"))
     measured = Metrics(run).rows()[: step_of(reached(run))]
     digest = hashlib.sha256((place / WEIGHTS).read_bytes()).hexdigest()
-    return f"""{run_folder.card(SMOLLM2, CONFIG.protocol, settings, measured)}{figures(evaluations)}
+    of_run = run_folder.card(SMOLLM2, CONFIG.protocol, settings, measured)
+    of_run = of_run.replace("---", "---\nlicense: mit", 1)
+    return f"""{of_run}{figures(evaluations)}
 ## What comes with curta
 
 `{WEIGHTS}`: {STRENGTH} of what was learned, in bfloat16, SHA-256 {digest}.

@@ -65,12 +65,13 @@ def note(
         "examples": digest(examples),
         "processes": processes,
     }
-    if not file.is_file():
-        if out.exists() and any(out.iterdir()):
-            raise DataError(f"{out} is there already, and is no training run")
+    found = {one.name for one in out.iterdir()} if out.exists() else set()
+    if found <= {file.name}:  # nothing was trained yet
         out.mkdir(parents=True, exist_ok=True)
         file.write_text(json.dumps(wanted, indent=2), encoding="utf-8")
         return
+    if file.name not in found:
+        raise DataError(f"{out} is there already, and is no training run")
     held = wanted | dataclasses.asdict(type(config)()) | json.loads(file.read_text("utf-8"))
     other = [name for name in wanted if held[name] != wanted[name]]
     if other:
@@ -187,8 +188,7 @@ An adapter made by curta. {about}
 
     curta {shlex.join([*command, "--model", model])} {adapter} FOLDER
 
-How often its answers are right is not known from its training: `curta delegate evaluate`
-measures it.
+`curta delegate evaluate` measures how often its answers are right.
 
 ## At the end of its training
 

@@ -50,8 +50,9 @@ static int64_t take(State *s, const int32_t *tokens, int64_t count) {
 }
 #endif
 
-/* Say `first` and up to count - 1 more tokens; returns how many. Ends after a stop token. */
-static int64_t say(State *s, int32_t first, int32_t *said, int64_t count) {
+/* Say `first` and up to count - 1 more tokens; returns how many. Ends after a stop token, and where
+   `enough` were said. */
+static int64_t say(State *s, int32_t first, int32_t *said, int64_t count, int64_t enough) {
     int32_t token = said[0] = first;
     int64_t i = 1;
     while (i < count) {
@@ -60,6 +61,7 @@ static int64_t say(State *s, int32_t first, int32_t *said, int64_t count) {
         if (more) {
             i += more;
             token = said[i - 1];
+            if (i >= enough) return i;
             continue;
         }
         const int32_t next = step(s, token);
@@ -77,12 +79,13 @@ typedef struct {
 
 /* The same; what `answers` has, if there are any, is given where it is asked for, and is among the
    tokens. */
-int64_t curta_generate(State *s, int32_t first, int32_t *said, int64_t count, Answers *answers) {
-    int64_t i = say(s, first, said, count);
+int64_t curta_generate(
+    State *s, int32_t first, int32_t *said, int64_t count, int64_t enough, Answers *answers) {
+    int64_t i = say(s, first, said, count, enough);
     if (!answers) return i;
     while (said[i - 1] == answers->asks && answers->next < answers->end && i < count) {
         if (s->exhausted || step(s, said[i - 1]) < 0) return i;
-        i += say(s, *answers->next++, said + i, count - i);
+        i += say(s, *answers->next++, said + i, count - i, enough - i);
     }
     return i;
 }

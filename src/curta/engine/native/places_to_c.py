@@ -9,6 +9,7 @@ text, with a copy for each hot place, whose fields are constants. Some lines tel
                           that, and what follows the //@end for others
     //@may NUMBER ...     what follows up to its //@end says a token of one of those classes
     //@say NUMBER         what follows up to its //@end says a token of that class
+    //@done               what was said at the place before cannot be taken back any more
     ARRIVE(number);       the place that comes next; before anything is filed, code for hot places
                           leaves if it has none for that place, or if room is short
     GO;                   on to that place; code for all programs leaves only here
@@ -63,6 +64,10 @@ class PlacesWriter(CodeWriter):
             self.pool.definition(total.terms[0][0]) for total in places.fields.values()
         ]
         self.moment: Moment | None = None
+        self.back: int | None = None
+        """Tokens of the instruction that can be taken back, for others to say them: as long as
+        nothing else was done; None from then on.
+        """
         self.parts: dict[str, str] = {}
         """Functions that templates call, by what they do."""
         self.filled = set[int]()
@@ -77,6 +82,7 @@ class PlacesWriter(CodeWriter):
         """
         self.filled.clear()
         self.read_from.clear()
+        self.back = 0
         try:
             lines = self.speaks(self.places.beginning(value), Scope())
         finally:
@@ -175,9 +181,10 @@ class PlacesWriter(CodeWriter):
         return lines
 
     def block(self, block: Acts, scope: Scope) -> list[str]:
-        said = " ".join(map(str, sorted(self.places.says(block))))
+        said, back = " ".join(map(str, sorted(self.places.says(block)))), self.back
         self.filled |= {act.rows for _, act in block if isinstance(act, Filing)}
         lines = super().block(block, scope)
+        self.back = back
         return [f"//@may {said}", *lines, "//@end"] if said else lines
 
     # -- what is said ---------------------------------------------------------------------------
@@ -217,9 +224,11 @@ class PlacesWriter(CodeWriter):
         if any(stops):
             lines.append("if (is_stop(next[-1])) goto leave;")
         moment = self.places.said(self.moment, case, rule)
-        inner = self.staying(scope, Change(token=True))
+        inner, back = self.staying(scope, Change(token=True)), self.back
         lines += self.cut(moment, inner)
-        return [*lines, *self.take_in(moment, number, inner), "}", "//@end"]
+        lines += self.take_in(moment, number, inner)
+        self.back = back
+        return [*lines, "}", "//@end"]
 
     def cut(self, moment: Moment, scope: Scope) -> list[str]:
         """Note of what was said that it is some of the bits of a number."""
@@ -254,8 +263,11 @@ class PlacesWriter(CodeWriter):
             target = moment.case.sum(places.query)
             lines += self.needed(moment.case, [target], scope)
             lines.append(f"ARRIVE({self.expressions.text(target, 0, scope)});")
-        for total in places.uncounted:
-            lines.append(f"before{total} = total{total};")
+        if self.back is not None and not arrives and not any(map(self.lasts, acts)):
+            self.back += 1
+        else:
+            lines += self.done()
+            self.back = None
         kept = self.guarded(acts, scope, lines) if not arrives else set[int]()
         for case, act in self.growing_first(acts):
             stays = isinstance(act, Filing) and act.rows in kept
@@ -266,6 +278,17 @@ class PlacesWriter(CodeWriter):
                 lines.append("{")
         rest = ["GO;"] if arrives else self.speaks(moment, scope)
         return [*lines, *rest, "}" * blocks]
+
+    def done(self) -> list[str]:
+        """The token that was said last is the first to be taken back."""
+        return ["//@done", *(f"before{n} = total{n};" for n in self.places.uncounted)]
+
+    def lasts(self, one: tuple[Case, Act]) -> bool:
+        """Whether it changes what is not computed from the tokens alone."""
+        act = one[1]
+        return isinstance(act, Growth) or (
+            isinstance(act, Filing) and not self.pool.rows[act.rows].by_position
+        )
 
     def growing_first(self, acts: Acts) -> Acts:
         """With what the token adds to totals before all else: so a step can be taken back."""
@@ -318,12 +341,17 @@ class PlacesWriter(CodeWriter):
 
     def file(self, case: Case, act: Filing, scope: Scope) -> list[str]:
         """The track is filed again when the code is left."""
-        return [] if self.pool.rows[act.rows].by_position else super().file(case, act, scope)
+        if not self.lasts((case, act)):
+            return []
+        done = self.done() if self.back else []
+        self.back = None
+        return [*done, *super().file(case, act, scope)]
 
     def check(self, case: Case, act: Check, scope: Scope) -> list[str]:
         """A broken promise is left to the general code, which says so."""
         lines = super().check(case, act, scope)
-        return [*lines[:-1], "goto give_up; } }"]
+        back = f"next -= {self.back}; " if self.back else ""
+        return [*lines[:-1], f"{back}goto give_up; }} }}"]
 
 
 DEFINED = re.compile(r"(?:static )?const [^=(]*?\*?(\w+) = ")

@@ -97,7 +97,7 @@ class Run {
     chunk(next) {
         const started = performance.now();
         const count = Number(
-            this.engine.curta_generate(this.state, next, this.buffer, BigInt(CHUNK), 0));
+            this.engine.curta_generate(this.state, next, this.buffer, BigInt(CHUNK), BigInt(CHUNK), 0));
         this.seconds += (performance.now() - started) / 1000;
         this.append(new Int32Array(this.engine.memory.buffer, this.buffer, count));
         const last = this.tokens[this.length - 1];

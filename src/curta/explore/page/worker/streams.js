@@ -78,7 +78,7 @@ class Streams {
             return;
         }
         const count = Math.min(CHUNK, end - this.position + 1);
-        const said = Number(this.engine.curta_generate(this.state, token, this.buffer, BigInt(count), 0));
+        const said = Number(this.engine.curta_generate(this.state, token, this.buffer, BigInt(count), BigInt(count), 0));
         this.position += said - 1;
         const [last] = new Int32Array(this.engine.memory.buffer, this.buffer + 4 * (said - 1), 1);
         if (said < 2 || last !== this.token(this.position))
