@@ -191,7 +191,8 @@ def test_code_is_made_in_another_process(
     monkeypatch.setattr(hot, "SAMPLED", 5000)
     monkeypatch.setattr(hot, "WINDOW", 1000)
     monkeypatch.setattr(beside, "begin", finished(beside.begin))
-    monkeypatch.setattr(Native, "chunk", 2000)
+    for longest in ("chunk", "longest_chunk"):
+        monkeypatch.setattr(Native, longest, 2000)
     said, figures = tokens_of(now, mixture)
     np.testing.assert_array_equal(said, general(monkeypatch, mixture))
     assert 0 < figures.placed < figures.generated
@@ -212,7 +213,8 @@ def test_a_baked_program_goes_over_as_a_prompted_one_does(
     monkeypatch.setattr(hot, "COLD", 5000)
     monkeypatch.setattr(hot, "SAMPLED", 5000)
     monkeypatch.setattr(beside, "begin", finished(beside.begin))
-    monkeypatch.setattr(Native, "chunk", 2000)
+    for longest in ("chunk", "longest_chunk"):
+        monkeypatch.setattr(Native, longest, 2000)
     baked = load_baked(path)
     run = baked.run()
     assert 0.5 * run.figures.generated < run.figures.placed < run.figures.generated
