@@ -123,6 +123,13 @@ def generate_plainly(
 PLAIN = NativeSession.generate
 
 
+def by_templates(monkeypatch: pytest.MonkeyPatch, program: Path) -> Ids:
+    """By the code for all programs."""
+    with monkeypatch.context() as plain:
+        plain.setattr(NativeSession, "generate", generate_plainly)
+        return tokens_of(Machine(), program)[0]
+
+
 @pytest.mark.slow
 def test_a_program_of_many_kinds(
     now: Machine, mixture: Path, monkeypatch: pytest.MonkeyPatch
@@ -270,9 +277,7 @@ def test_the_general_code_ends_where_there_is_code(
     path.write_text(LOOP)
     said, run = tokens_of(now, path)
     again, second = tokens_of(now, path)
-    with monkeypatch.context() as plain:
-        plain.setattr(NativeSession, "generate", generate_plainly)
-        expected = tokens_of(Machine(), path)[0]
+    expected = by_templates(monkeypatch, path)
     np.testing.assert_array_equal(said, expected)
     np.testing.assert_array_equal(again, expected)
     assert 0 < run.placed <= second.placed
@@ -302,9 +307,7 @@ def test_an_instruction_that_goes_another_way_is_begun_again(
     path.write_text(GROWING)
     tokens_of(now, path)
     said, run = tokens_of(now, path)
-    with monkeypatch.context() as plain:
-        plain.setattr(NativeSession, "generate", generate_plainly)
-        expected = tokens_of(Machine(), path)[0]
+    expected = by_templates(monkeypatch, path)
     np.testing.assert_array_equal(said, expected)
     np.testing.assert_array_equal(said[:20_000], general(monkeypatch, path)[:20_000])
     assert run.placed > 0.2 * run.generated
