@@ -358,5 +358,6 @@ def test_what_cannot_be_trained_is_refused(changes: dict, why: str, tmp_path: Pa
 
 def test_a_folder_of_other_settings_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "training.json").write_text("{}")
+    (tmp_path / "metrics.jsonl").write_text('{"step": 1, "loss": 2.0}\n')
     with pytest.raises(DataError, match="other settings"):
         train(fresh(), chat_tokenizer(), EXAMPLES, CONFIG, tmp_path)
