@@ -17,7 +17,8 @@ import pytest
 from curta.compiler import Graph, Model, compile
 from curta.engine import LEVELS, load
 from curta.engine.native.emit import model_to_c
-from curta.engine.native_level import Native, NativeSession
+from curta.engine.native.places import MOST_TOKENS
+from curta.engine.native_level import ROOM, Native, NativeSession
 from curta.errors import RegionError, UserError
 from tests.support.general_step import streams_to_c
 
@@ -208,6 +209,10 @@ def test_what_was_said_before_a_broken_promise_is_delivered(level: str) -> None:
 )
 def test_limits_at_the_edge_of_a_chunk(count: int) -> None:
     assert len(load(endless(2**17 + 9, stop=True), "native").run([0], count)) == count
+
+
+def test_a_chunk_has_room_left_for_an_instruction() -> None:
+    assert ROOM == MOST_TOKENS
 
 
 def test_the_track_grows_beyond_its_first_allocation() -> None:

@@ -93,5 +93,6 @@ def templates_of(source: str) -> dict[str, str]:
 
 
 def test_what_is_executed_at_most_is_between_lines_that_tell_how() -> None:
-    template = ["1", "//@if 2 field1", "22", "//@say 0", "333", "//@end", "4444", "//@end", "5"]
-    assert longest_way("\n".join(template)) == len("1" + "22" + "4444")
+    template = ["1", "//@if 2 field1", "22", "//@say 0", "333", "//@end", "//@done", "4444"]
+    template += ["//@end", "5"]
+    assert longest_way("\n".join(template)) == len("1" + "22" + "//@done" + "4444")

@@ -38,6 +38,9 @@ LONG = 1_000_000
 MOST_WAYS = 1 << 12
 """Larger selectors have no template."""
 
+BEGINS = ("//@if", "//@may", "//@say")
+"""How lines begin that one with //@end belongs to."""
+
 MACROS = """\
 #define PLACES
 #define ARRIVE(place) to = (place)
@@ -347,7 +350,7 @@ def longest_way(template: str) -> int:
     for line in template.split("\n"):
         if line == "//@end":
             longest = max(longest, outer.pop())
-        elif line.startswith("//@"):
+        elif line.startswith(BEGINS):
             outer.append(outer[-1])
         else:
             outer[-1] += len(line)
