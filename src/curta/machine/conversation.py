@@ -28,7 +28,6 @@ from curta.machine.ids import (
     AWAIT_ID,
     EXIT_ID,
     FIRST_JUMP,
-    FIRST_OUTPUT,
     FIRST_TRAP,
     READ_ID,
     STOP_IDS,
@@ -37,7 +36,7 @@ from curta.machine.ids import (
     word_ids,
 )
 from curta.machine.instructions import TRAPS
-from curta.machine.ledger import new_ledger
+from curta.machine.ledger import Written, new_ledger
 from curta.machine.loaded import LoadedProgram
 from curta.machine.opening import decode_opening, opening_ids, opening_of, restore
 from curta.machine.request import DEFAULT_PAGES
@@ -104,7 +103,7 @@ class Figures:
 
 
 UNTOLD_SECONDS = 0.02
-"""Between figures that are told: for them the run waits until the ledger has read all."""
+"""Between figures that are told."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -287,7 +286,9 @@ class Conversation:
                 given = self._input.read()
             else:
                 return self._ended()
-            self._turn(self._note(np.array(given, dtype=np.int32)))
+            tokens = np.array(given, dtype=np.int32)
+            self._note(tokens)
+            self._turn(tokens)
 
     def _ended(self) -> ProgramError:
         """Why the program stopped; the next invocation begins with a new frame."""
@@ -326,7 +327,7 @@ class Conversation:
             while len(chunk):
                 end = self._next_page(chunk)
                 self._input.take(chunk[:end])
-                self._pass_on(self._note(chunk[:end]))
+                self._note(chunk[:end])
                 chunk = chunk[end:]
                 self._seconds = time.perf_counter() - started
                 if self._seconds >= told:
@@ -339,7 +340,7 @@ class Conversation:
         return True
 
     def _tell(self) -> None:
-        """How far it has come; now and then, as the ledger is waited for, and at every end."""
+        """How far it has come; now and then, and at every end."""
         if self.host.on_progress is not None:
             self.host.on_progress(self.figures)
 
@@ -363,16 +364,18 @@ class Conversation:
             "certified for, without a jump behind which another could begin"
         )
 
-    def _note(self, ids: Ids) -> Ids:
+    def _note(self, ids: Ids) -> None:
         """What was said, in the order in which it was."""
         self._keep(ids)
-        if len(ids):
-            self.ledger.take(ids)
-            if self.host.on_tokens is not None:
-                self.host.on_tokens(ids)
-            keep = self._tail_length
-            self._tail = np.concatenate([self._tail, ids[-keep:]])[-keep:]
-        return ids
+        if not len(ids):
+            return
+        written = self.ledger.take(ids)
+        if self.host.on_tokens is not None:
+            self.host.on_tokens(ids)
+        keep = self._tail_length
+        self._tail = np.concatenate([self._tail, ids[-keep:]])[-keep:]
+        if len(written):
+            self._pass_on(written)
 
     def _keep(self, ids: Ids) -> None:
         self._tokens += len(ids)
@@ -478,14 +481,8 @@ class Conversation:
             self._tail,
         )
 
-    def _pass_on(self, ids: Ids) -> None:
+    def _pass_on(self, output: Written) -> None:
         """Bytes of output, to those who want them."""
-        if len(ids) and int(ids[-1]) in STOP_IDS:  # these come last, and mean no byte
-            ids = ids[:-1]
-        if not len(ids) or ids.max() < FIRST_OUTPUT:  # as nearly always
-            return
-        output = ids[np.flatnonzero(ids >= FIRST_OUTPUT)] - FIRST_OUTPUT
-        output = output[output < 512]
         for first, kept, tell in (
             (0, self.stdout, self.host.on_stdout),
             (256, self.stderr, self.host.on_stderr),

@@ -26,8 +26,10 @@ from curta.machine.ledger import (
     LEFT,
     MEMORY_END,
     MEMORY_PAGE,
+    OUTPUT,
     REGISTERS,
     Words,
+    Written,
     frame_size,
     reach,
 )
@@ -50,7 +52,7 @@ _NAMES = (
     *("FIRST_LAST", "FIRST_MORE", "FIRST_JUMP", "FIRST_FAR_JUMP", "FIRST_OUTPUT", "FIRST_BYTE"),
     *("STORED_ID", "FRAME_ID", "EXIT_ID", "READ_ID", "AWAIT_ID", "FIRST_TRAP"),
 )
-_FIELDS = ("kind", "library", "a", "b", "c", "d", "immediate", "unused")
+_FIELDS = ("kind", "library", "a", "b", "c", "d", "immediate", "own")
 _ROW = np.dtype([(name, "<u4") for name in _FIELDS])
 
 
@@ -62,7 +64,6 @@ class _State(ctypes.Structure):
         ("count", ctypes.c_int64),
         ("counter", ctypes.c_int64),
         ("frame", ctypes.c_int64),
-        ("instructions", ctypes.c_int64),
         ("ended_at", ctypes.c_int64),
         ("ended_frame", ctypes.c_int64),
         ("own_at", ctypes.c_int64),
@@ -70,13 +71,15 @@ class _State(ctypes.Structure):
 
 
 LONG = 1 << 16
-"""Tokens that are worth another thread's time: a chunk of the engine's."""
+"""Tokens that are worth another thread's time."""
 MOST_WAITING = 16
 """Stretches of them that may wait for it."""
-FEW_UNREAD, MOST_UNREAD = 1 << 10, 1 << 18
-"""Tokens that are not read as long as nobody asks what they file: short runs end before. To keep
-the tokens of longer ones takes as long as they take another thread to read.
+MOST_UNREAD = 1 << 20
+"""Tokens that are not read as long as nobody asks what they file: most runs end before. All that is
+wanted of them is output, and how many instructions they end.
 """
+FEW = 1 << 10
+"""For so many there is room at first."""
 
 
 @cache
@@ -86,7 +89,7 @@ def _reader() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(1, "curta-ledger")
 
 
-_LATEST: deque[Future[int]] = deque(maxlen=MOST_WAITING)
+_LATEST: deque[Future[None]] = deque(maxlen=MOST_WAITING)
 """What the reader was given last, of whichever ledgers."""
 
 
@@ -117,54 +120,51 @@ def _alone(
     return done
 
 
+Order = Callable[["FastLedger"], None]
+"""What is done once somebody asks what comes of it. It does not hold the ledger, which would then
+stay until Python's collector comes.
+"""
+Kept = npt.NDArray[np.uint16]
+
+
 def _put_off(
     order: Callable[Concatenate[FastLedger, Given], None],
 ) -> Callable[Concatenate[FastLedger, Given], None]:
-    """An order that is carried out once somebody asks what comes of it."""
-
     @_alone
-    def carried_out(ledger: FastLedger, /, *given: Given.args, **options: Given.kwargs) -> None:
-        if ledger.put_off is not None and ledger.unread:
-            ledger.begin()
-        if ledger.put_off is not None:
-            ledger.put_off.append(lambda other: order(other, *given, **options))
-        else:
-            order(ledger, *given, **options)
+    def noted(ledger: FastLedger, /, *given: Given.args, **options: Given.kwargs) -> None:
+        ledger._append(lambda other: order(other, *given, **options))
 
-    return carried_out
+    return noted
 
 
 class FastLedger:
-    """The same, in C. What is taken is put off until somebody asks what it comes to, or until it is
-    much. Then long stretches are read by another thread while the next one is said.
+    """The same, in C. What is taken is only counted and kept, until somebody asks what it comes to,
+    or until it is much. Then another thread reads it while the next tokens are said.
     """
 
     def __init__(self, program: LoadedProgram) -> None:
         self._library, self.lock = _library(), threading.RLock()
         self._program, self.size = program, frame_size(program)
-        self.put_off: list[Callable[[FastLedger], None]] | None = []
-        """What is to be done once it is asked for; none once it was. Orders do not hold the ledger,
-        which would then stay until Python's collector comes.
-        """
-        self._kept = np.empty(FEW_UNREAD, dtype=np.uint16)
-        """Tokens that are to be taken then."""
-        self.unread = self._instructions = 0
-        """How many there are, and how many instructions they end."""
-        self._reading: deque[Future[int]] = deque()
-        """Stretches that are not read yet, in their order."""
+        self.left: list[Order] = []
+        """What was put off, in its order."""
+        self._stretch, self._length = np.empty(FEW, dtype=np.uint16), 0
+        """Behind that: tokens, and how many they are."""
+        self.unread = 0
+        """How many tokens were put off."""
+        self._is_long = False
+        """Whether another thread reads what is much."""
+        self.instructions = 0
+        self._reading: deque[Future[None]] = deque()
+        """What the other thread is given, in its order."""
         self._pointer = 0
+        """The C struct, once there is anything to do."""
+        self._failed: TokenError | None = None
 
     def __del__(self) -> None:
-        if getattr(self, "_pointer", None):
-            for reading in self._reading:
-                reading.exception()
+        if getattr(self, "_pointer", None):  # nothing is read: that would hold the ledger
             self._library.curta_ledger_free(self._pointer)
 
-    @_alone
-    def begin(self) -> None:
-        """Do what was put off."""
-        if self.put_off is None:
-            return
+    def _begin(self) -> None:
         self._rows = _rows(self._program)
         rows = _at(self._rows), len(self._rows)
         self._pointer = self._library.curta_ledger_new(*rows, self.size) or 0
@@ -174,20 +174,18 @@ class FastLedger:
         words = self._library.curta_ledger_registers(self._pointer)
         held = (ctypes.c_uint32 * REGISTERS).from_address(words)
         self._words: Words = np.ctypeslib.as_array(held)
-        put_off, self.put_off = self.put_off, None
-        for order in put_off:
-            order(self)
-        unread, self._kept = self._kept[: self.unread], self._kept[:0]
-        for start in range(0, len(unread), LONG):
-            self.take(unread[start : start + LONG].astype(np.int32))
 
     @property
     @_alone
     def _address(self) -> int:
-        """The C struct, once all that was taken is filed."""
-        self.begin()
+        """The C struct, once all that was put off is done."""
+        if not self._pointer:
+            self._begin()
         while self._reading:
-            _check(self._reading.popleft().result())
+            self._reading.popleft().result()
+        self._do(self._take_left())
+        if self._failed is not None:
+            raise self._failed
         return self._pointer
 
     @property
@@ -209,13 +207,6 @@ class FastLedger:
         return int(self._state.frame)
 
     @property
-    @_alone
-    def instructions(self) -> int:
-        if self.put_off is None:
-            return int(self._state.instructions)
-        return self._instructions
-
-    @property
     def ended_at(self) -> int:
         return int(self._state.ended_at)
 
@@ -228,39 +219,69 @@ class FastLedger:
         return int(self._state.own_at)
 
     @_alone
-    def take(self, said: Ids) -> None:
+    def take(self, said: Ids) -> Written:
         said = np.ascontiguousarray(said, dtype=np.int32)
-        if self.put_off is not None and self._keeps(said):
-            return
-        if len(said) < LONG:
-            _check(self._library.curta_ledger_take(self._address, _at(said), len(said)))
+        self.unread += len(said)
+        if self._is_long and len(said) >= LONG:
+            self._append(lambda other: other._read("take", said))
+            kept = None
         else:
-            if len(self._reading) == MOST_WAITING:
-                _check(self._reading.popleft().result())
-            stretch = _reader().submit(self._read, said)
-            self._reading.append(stretch)
-            _LATEST.append(stretch)
+            kept = _at(self._room(len(said)))
+            self._length += len(said)
+        written, ended = np.empty(len(said), dtype=np.uint16), ctypes.c_int64()
+        room = kept, _at(written), ctypes.byref(ended)
+        count = self._library.curta_ledger_count(_at(said), len(said), *room)
+        self.instructions += ended.value
+        if self.unread > (LONG if self._is_long else MOST_UNREAD):
+            self._hand_over()
+        return written[:count]
 
-    def _keeps(self, said: Ids) -> bool:
-        """Whether these tokens are kept for later; if not, they are to be taken now."""
-        length = self.unread + len(said)
-        if length > MOST_UNREAD:
-            self.begin()
-            return False
-        if length > len(self._kept):
-            kept = np.empty(max(length, 4 * len(self._kept)), dtype=np.uint16)
-            kept[: self.unread] = self._kept[: self.unread]
-            self._kept = kept
-        place = self._kept.ctypes.data + self.unread * self._kept.itemsize
-        ended = self._library.curta_ledger_keep(_at(said), len(said), place)
-        if ended < 0:
-            self.begin()
-            return False
-        self.unread, self._instructions = length, self._instructions + ended
-        return True
+    def _room(self, length: int) -> Kept:
+        """For tokens that are kept."""
+        if length > len(self._stretch) - self._length:
+            self._close_stretch()
+            self._stretch = np.empty(max(length, FEW, min(self.unread, LONG)), dtype=np.uint16)
+        return self._stretch[self._length :]
 
-    def _read(self, said: Ids) -> int:
-        return int(self._library.curta_ledger_take(self._pointer, _at(said), len(said)))
+    def _close_stretch(self) -> None:
+        """What comes next is done behind the tokens that are kept."""
+        if self._length:
+            stretch, self._stretch = np.split(self._stretch, [self._length])
+            self._length = 0
+            self.left.append(lambda other: other._read("take_kept", stretch))
+
+    def _append(self, order: Order) -> None:
+        self._close_stretch()
+        self.left.append(order)
+
+    def _read(self, take: str, tokens: Ids | Kept) -> None:
+        read = getattr(self._library, f"curta_ledger_{take}")
+        _check(read(self._pointer, _at(tokens), len(tokens)))
+
+    def _take_left(self) -> list[Order]:
+        self._close_stretch()
+        left, self.left, self.unread = self.left, [], 0
+        return left
+
+    def _do(self, left: list[Order]) -> None:
+        """By whichever thread, while nobody else uses the C struct."""
+        try:
+            for each in left:
+                if self._failed is None:
+                    each(self)
+        except TokenError as failed:
+            self._failed = failed
+
+    def _hand_over(self) -> None:
+        """Have another thread read what was put off."""
+        self._is_long = True
+        if not self._pointer:
+            self._begin()
+        if len(self._reading) == MOST_WAITING:
+            self._reading.popleft().result()
+        reading = _reader().submit(self._do, self._take_left())
+        self._reading.append(reading)
+        _LATEST.append(reading)
 
     @_put_off
     def give(self, *segments: Segment) -> None:
@@ -276,17 +297,16 @@ class FastLedger:
         content = np.ascontiguousarray(extents.content, np.uint8 if kind == "bytes" else np.uint32)
         fill = getattr(self._library, f"curta_ledger_{kind}")
         firsts, lengths = _at(extents.firsts), _at(extents.lengths)
-        _check(fill(self._address, firsts, lengths, len(extents), _at(content)))
+        _check(fill(self._pointer, firsts, lengths, len(extents), _at(content)))
 
     @_alone
     def put(self, counter: int, frame: int, instructions: int, own_at: int) -> None:
-        self._instructions = instructions
-        self._put(counter, frame, instructions, own_at)
+        self.instructions = instructions
+        self._put(counter, frame, own_at)
 
     @_put_off
-    def _put(self, counter: int, frame: int, instructions: int, own_at: int) -> None:
-        self._state.counter, self._state.frame = counter, frame
-        self._state.instructions, self._state.own_at = instructions, own_at
+    def _put(self, counter: int, frame: int, own_at: int) -> None:
+        self._fields.counter, self._fields.frame, self._fields.own_at = counter, frame, own_at
 
     def word(self, register: int) -> int:
         return int(self._registers[register]) if register < REGISTERS else 0
@@ -336,6 +356,8 @@ def _rows(program: LoadedProgram) -> npt.NDArray[np.void]:
         rows[name] = program.rows[name]
     rows["kind"] = kinds[operation % count]
     rows["library"][: len(program.origins)] = program.origins["library"]
+    own = np.where(rows["library"] == 0, np.arange(len(rows)), -1)
+    rows["own"] = np.maximum.accumulate(own).astype(np.int32).view(np.uint32)
     is_indexed = (rows["kind"] >= _KINDS["STORE"]) & (operation < count)
     rows["kind"][is_indexed] |= _STORE_INDEX
     return rows
@@ -380,6 +402,7 @@ def _library() -> ctypes.CDLL:
         "MEMORY_PAGE": MEMORY_PAGE,
         "WORD_DIGITS": WORD_DIGITS,
         "ADDRESS_BYTES": ADDRESS_BYTES,
+        "OUTPUTS": len(OUTPUT),
         "TRAPS": len(ids.TRAP_IDS),
     }
     macros = "".join(f"#define {name} {number}\n" for name, number in numbers.items())
@@ -396,7 +419,8 @@ def _library() -> ctypes.CDLL:
         ("pages", count, (pointer, pointer)),
         ("memory", None, (pointer, pointer, count, count, pointer, pointer, pointer, pointer)),
         ("take", ctypes.c_int32, (pointer, pointer, count)),
-        ("keep", count, (pointer, count, pointer)),
+        ("take_kept", ctypes.c_int32, (pointer, pointer, count)),
+        ("count", count, (pointer, count, pointer, pointer, pointer)),
     ):
         function = getattr(library, f"curta_ledger_{name}")
         function.restype, function.argtypes = result, list(arguments)

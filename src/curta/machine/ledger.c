@@ -8,12 +8,13 @@
 typedef struct {
     uint32_t kind; /* KIND_..., and for stores the number of bytes in the lowest bits */
     uint32_t library;
-    uint32_t a, b, c, d, immediate, unused; /* a power of two in all */
-} Row;
+    uint32_t a, b, c, d, immediate;
+    int32_t own; /* the last instruction up to this one that is not the library's, or -1 */
+} Row; /* of a power of two */
 
 typedef struct {
     const Row *rows;
-    int64_t count, counter, frame, instructions, ended_at, ended_frame, own_at;
+    int64_t count, counter, frame, ended_at, ended_frame, own_at;
     uint64_t digits, number;
     int64_t far;
     int32_t since_frame, failed;
@@ -163,10 +164,20 @@ void curta_ledger_forget(Ledger *ledger, int64_t first) {
 #define INLINE static inline
 #endif
 #if defined __GNUC__ && !defined __clang__
-#define VECTORS __attribute__((optimize("O3")))
+#define VECTORS __attribute__((optimize("O3"), target_clones("avx2", "default")))
 #else
 #define VECTORS
 #endif
+
+/* Tokens as they were said, or kept in half the room. */
+typedef struct {
+    const void *tokens;
+    int is_kept;
+} Said;
+
+INLINE int32_t token_at(Said said, int64_t at) {
+    return said.is_kept ? ((const uint16_t *)said.tokens)[at] : ((const int32_t *)said.tokens)[at];
+}
 
 INLINE int is(int32_t token, int32_t first, int32_t count) {
     return (uint32_t)token - (uint32_t)first < (uint32_t)count;
@@ -188,28 +199,14 @@ INLINE void frame_at(Ledger *now, int64_t frame) {
     if (FIRST_FRAME + frame + now->size > now->top) now->top = FIRST_FRAME + frame + now->size;
 }
 
-INLINE void done(Ledger *now, const Row *row, int64_t distance) {
-    now->own_at = row->library ? now->own_at : now->counter;
-    now->counter += distance;
-    now->instructions++;
-    now->digits = 0;
-    now->far = 0;
-}
-
-INLINE void word(Ledger *now, const Row *row, uint64_t content) {
-    *place(now, row->d) = (uint32_t)content;
-    done(now, row, 1);
-}
-
-INLINE void jump(Ledger *now, const Row *row, int64_t distance) {
+/* What a jump does, except for the distance. */
+INLINE void jump(Ledger *now, const Row *row, int64_t to) {
     if (row->kind == KIND_CALL) {
         *place(now, row->d) = (uint32_t)(now->counter + 1);
         frame_at(now, now->frame + row->immediate);
-    } else if (row->kind == KIND_RETURN) {
-        const int64_t before = now->counter + distance - 1;
-        if (before >= 0 && before < now->count) frame_at(now, now->frame - now->rows[before].immediate);
+    } else if (row->kind == KIND_RETURN && to > 0 && to <= now->count) {
+        frame_at(now, now->frame - now->rows[to - 1].immediate);
     }
-    done(now, row, distance);
 }
 
 /* Where a store leads to. */
@@ -231,35 +228,52 @@ INLINE int store(Ledger *now, const Row *row) {
     case 4: memcpy(page + at, &content, 4); break;
     default: return 0;
     }
-    done(now, row, 1);
     return 1;
 }
 
-/* Instructions from their first token to their last, up to one that is said otherwise; how many tokens. */
-INLINE int64_t instructions(Ledger *now, const int32_t *said, int64_t count) {
-    int64_t at = 0;
-    while (at + WORD_DIGITS <= count && (uint64_t)now->counter < (uint64_t)now->count && !now->failed) {
+/* Of instructions that follow one another, up to this one, the last that is not the library's. */
+INLINE void passed(Ledger *now, int64_t first, int64_t last) {
+    if (last >= first && now->rows[last].own >= first) now->own_at = now->rows[last].own;
+}
+
+/* Instructions from their first token to their last, up to one that is said otherwise: where that is. */
+INLINE int64_t instructions(Ledger *now, Said said, int64_t at, int64_t count) {
+    int64_t first = now->counter;
+    while (at + WORD_DIGITS <= count && (uint64_t)now->counter < (uint64_t)now->count) {
         const Row *row = &now->rows[now->counter];
-        const int32_t *token = said + at;
         if (row->kind == KIND_WORD) {
             uint64_t content = 0;
             int digits = 0;
-            while (digits < WORD_DIGITS - 1 && is(token[digits], FIRST_MORE, DIGIT))
-                content = content * DIGIT + (uint64_t)(token[digits++] - FIRST_MORE);
-            if (!is(token[digits], FIRST_LAST, DIGIT)) break;
-            word(now, row, content * DIGIT + (uint64_t)(token[digits] - FIRST_LAST));
-            at += digits + 1;
+            while (digits < WORD_DIGITS - 1 && is(token_at(said, at + digits), FIRST_MORE, DIGIT))
+                content = content * DIGIT + (uint64_t)(token_at(said, at + digits++) - FIRST_MORE);
+            const int32_t last = token_at(said, at + digits);
+            if (!is(last, FIRST_LAST, DIGIT)) break;
+            *place(now, row->d) = (uint32_t)(content * DIGIT + (uint64_t)(last - FIRST_LAST));
+            at += digits;
+            now->counter++;
         } else if (row->kind >= KIND_STORE) {
-            if (*token != STORED_ID || !store(now, row)) break;
-            at++;
-        } else if (is(*token, FIRST_JUMP, 2 * NEAR)) {
-            jump(now, row, *token - FIRST_JUMP - NEAR);
-            at++;
+            if (token_at(said, at) != STORED_ID || !store(now, row)) break;
+            now->counter++;
+        } else if (is(token_at(said, at), FIRST_JUMP, 2 * NEAR)) {
+            const int64_t to = now->counter + token_at(said, at) - FIRST_JUMP - NEAR;
+            jump(now, row, to);
+            passed(now, first, now->counter);
+            first = now->counter = to;
+            if (now->failed) return at;
         } else {
             break;
         }
+        at++;
     }
+    passed(now, first, now->counter - 1);
     return at;
+}
+
+static void done(Ledger *ledger, const Row *row, int64_t to) {
+    if (!row->library) ledger->own_at = ledger->counter;
+    ledger->counter = to;
+    ledger->digits = 0;
+    ledger->far = 0;
 }
 
 static void store_bytes(Ledger *ledger, const Row *row) {
@@ -274,7 +288,7 @@ static void store_bytes(Ledger *ledger, const Row *row) {
         if (!page) return;
         page[(address + n) % MEMORY_PAGE] = (uint8_t)(content >> 8 * n);
     }
-    done(ledger, row, 1);
+    done(ledger, row, ledger->counter + 1);
 }
 
 /* The instruction that a token ends; an empty one if there is none. */
@@ -288,13 +302,18 @@ static const Row *ended(Ledger *ledger) {
 /* Any token. */
 static void single(Ledger *ledger, int32_t token) {
     if (is(token, FIRST_LAST, DIGIT)) {
-        word(ledger, ended(ledger), ledger->digits * DIGIT + (uint64_t)(token - FIRST_LAST));
+        const Row *row = ended(ledger);
+        *place(ledger, row->d) = (uint32_t)(ledger->digits * DIGIT + (uint64_t)(token - FIRST_LAST));
+        done(ledger, row, ledger->counter + 1);
     } else if (is(token, FIRST_JUMP, 2 * NEAR)) {
-        jump(ledger, ended(ledger), ledger->far + token - FIRST_JUMP - NEAR);
+        const int64_t to = ledger->counter + ledger->far + token - FIRST_JUMP - NEAR;
+        const Row *row = ended(ledger);
+        jump(ledger, row, to);
+        done(ledger, row, to);
     } else if (token == STORED_ID) {
         store_bytes(ledger, ended(ledger));
-    } else if (is(token, FIRST_OUTPUT, 512)) {
-        done(ledger, ended(ledger), 1);
+    } else if (is(token, FIRST_OUTPUT, OUTPUTS)) {
+        done(ledger, ended(ledger), ledger->counter + 1);
     } else if (is(token, FIRST_MORE, DIGIT)) {
         ledger->digits = ledger->digits * DIGIT + (uint64_t)(token - FIRST_MORE);
     } else if (is(token, FIRST_FAR_JUMP, 2 * FAR)) {
@@ -315,31 +334,77 @@ static void single(Ledger *ledger, int32_t token) {
     }
 }
 
-/* Keep tokens in half the room: how many of them end an instruction; or -1 if one has no room. */
-VECTORS int64_t curta_ledger_keep(const int32_t *restrict said, int64_t count,
-                                  uint16_t *restrict kept) {
-    uint32_t found = 0, all = 0;
-    for (int32_t at = 0; at < (int32_t)count; at++) {
-        const int32_t token = said[at];
-        all |= (uint32_t)token;
-        kept[at] = (uint16_t)token;
-        found += (uint32_t)(is(token, FIRST_LAST, DIGIT) | is(token, FIRST_JUMP, 2 * NEAR) |
-                            (token == STORED_ID) | is(token, FIRST_OUTPUT, 512));
+/* Few tokens in half the room, and whether all of them have room there. */
+VECTORS static int halved(const int32_t *restrict said, int32_t count, uint16_t *restrict kept) {
+    uint32_t all = 0;
+    for (int32_t at = 0; at < count; at++) {
+        all |= (uint32_t)said[at];
+        kept[at] = (uint16_t)said[at];
     }
-    return all > UINT16_MAX ? -1 : (int64_t)found;
+    return all <= UINT16_MAX;
 }
 
-/* File tokens; 0, or what is wrong with them. */
-int32_t curta_ledger_take(Ledger *ledger, const int32_t *said, int64_t count) {
+INLINE uint16_t is_half(uint16_t token, int32_t first, int32_t count) {
+    return (uint16_t)(token - first) < count;
+}
+
+/* How many of few tokens end an instruction, and how many write a byte. */
+VECTORS static void counted(const uint16_t *restrict kept, int32_t count, int64_t *ended, int64_t *written) {
+    uint16_t filed = 0, bytes = 0;
+    for (int32_t at = 0; at < count; at++) {
+        const uint16_t token = kept[at];
+        filed += is_half(token, FIRST_LAST, DIGIT) | is_half(token, FIRST_JUMP, 2 * NEAR) |
+                 is_half(token, STORED_ID, 1);
+        bytes += is_half(token, FIRST_OUTPUT, OUTPUTS);
+    }
+    *ended += filed + bytes;
+    *written = bytes;
+}
+
+/* How many tokens end an instruction. And what bytes they write, and how many. They are kept, if they are to
+   be, where one of no run is none either. */
+int64_t curta_ledger_count(const int32_t *said, int64_t count, uint16_t *kept, uint16_t *written,
+                           int64_t *ended) {
+    enum { FEW = 4096 };
+    uint16_t few[FEW];
+    int64_t bytes = 0;
+    for (int64_t start = 0; start < count; start += FEW) {
+        const int32_t some = count - start < FEW ? (int32_t)(count - start) : FEW;
+        const int32_t *these = said + start;
+        uint16_t *halves = kept ? kept + start : few;
+        if (!halved(these, some, halves))
+            for (int32_t at = 0; at < some; at++)
+                if ((uint32_t)these[at] > UINT16_MAX) halves[at] = UINT16_MAX;
+        int64_t here;
+        counted(halves, some, ended, &here);
+        for (int32_t at = 0; here > 0; at++)
+            if (is(halves[at], FIRST_OUTPUT, OUTPUTS)) {
+                written[bytes++] = (uint16_t)(halves[at] - FIRST_OUTPUT);
+                here--;
+            }
+    }
+    return bytes;
+}
+
+INLINE int32_t filed(Ledger *ledger, Said said, int64_t count) {
     frame_at(ledger, ledger->frame);
     for (int64_t at = 0; at < count && !ledger->failed; at++) {
         if (!ledger->digits && !ledger->far) {
             Ledger now = *ledger;
-            at += instructions(&now, said + at, count - at);
+            at = instructions(&now, said, at, count);
             *ledger = now;
             if (ledger->failed || at == count) break;
         }
-        single(ledger, said[at]);
+        single(ledger, token_at(said, at));
     }
     return ledger->failed;
+}
+
+/* File tokens; 0, or what is wrong with them. */
+int32_t curta_ledger_take(Ledger *ledger, const int32_t *said, int64_t count) {
+    return filed(ledger, (Said){said, 0}, count);
+}
+
+int32_t curta_ledger_take_kept(Ledger *ledger, const uint16_t *kept, int64_t count) {
+    return filed(ledger, (Said){kept, 1}, count);
 }

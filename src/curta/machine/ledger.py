@@ -41,6 +41,9 @@ MEMORY_END = 2 * PRIVATE + MEMORY_PAGE
 LAST_FRAME = FRAME_REGISTERS - LARGEST_FRAME
 """No frame begins behind this register."""
 Words = npt.NDArray[np.uint32]
+OUTPUT = range(ids.FIRST_OUTPUT, ids.FIRST_OUTPUT + 512)
+Written = npt.NDArray[np.uint16]
+"""Bytes of output; those of standard error are 256 more."""
 LEFT = "the run leaves its registers or its memory"
 
 
@@ -71,9 +74,9 @@ class Ledger(Protocol):
     def own_at(self) -> int:
         """The latest instruction that was executed and is not the library's; -1 before there is."""
 
-    def take(self, said: Ids) -> None:
-        """File what was said next, behind `start`. That no run says it may be found where somebody
-        asks what it came to.
+    def take(self, said: Ids) -> Written:
+        """File what was said next, behind `start`; what of it is output. That no run says it may be
+        found where somebody asks what it came to.
         """
 
     def give(self, *segments: Segment) -> None:
@@ -144,10 +147,12 @@ class PlainLedger:
         self.number, self.since_frame = 0, ADDRESS_BYTES
         """What a frame moves on by, and how many bytes of that were said."""
 
-    def take(self, said: Ids) -> None:
+    def take(self, said: Ids) -> Written:
         self._move(0)
         for token in said.tolist():
             self._take(token)
+        written = [t - ids.FIRST_OUTPUT for t in said.tolist() if t in OUTPUT]
+        return np.array(written, dtype=np.uint16)
 
     def _take(self, token: int) -> None:
         if (digit := token - ids.FIRST_MORE) in range(DIGIT):
@@ -160,7 +165,7 @@ class PlainLedger:
             self._jump(self.far + distance - NEAR)
         elif token == ids.STORED_ID:
             self._store()
-        elif token - ids.FIRST_OUTPUT in range(512):
+        elif token in OUTPUT:
             self._done(1)
         elif token == ids.FRAME_ID:
             self.number = self.since_frame = 0

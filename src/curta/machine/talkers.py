@@ -93,14 +93,16 @@ class SessionTalker:
     def talk(self, given: Ids, most: int, answers: Answers | None = None) -> Iterator[Ids]:
         session = self.session
         fed = np.concatenate([self.pending, given]) if len(self.pending) else given
+        following, known = session.take(fed) if most > 0 else 0, 0
         while most > 0:
-            following = session.take(fed)
             count = min(session.engine.chunk_at(session.length), most)
-            said = session.generate(following, count, answers)
-            self.pending = fed = said[-1:].copy()
-            most -= len(said)
-            yield said
-            if int(fed[0]) in STOP_IDS:
+            said = session.generate(following, known + count, answers)[known:]
+            if len(said):
+                self.pending = said[-1:].copy()
+                most -= len(said)
+                yield said
+            following, known = int(self.pending[0]), 1  # it was said, and is not fed back yet
+            if following in STOP_IDS:
                 return
             session.check()
 

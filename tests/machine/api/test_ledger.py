@@ -17,12 +17,21 @@ from hypothesis import strategies as st
 from curta.errors import TokenError
 from curta.machine import fast_ledger
 from curta.machine.extents import extents_of
-from curta.machine.ids import EXIT_ID, FIRST_BYTE, FRAME_ID, STORED_ID, Ids
+from curta.machine.ids import (
+    EXIT_ID,
+    FIRST_BYTE,
+    FIRST_OUTPUT,
+    FRAME_ID,
+    READ_ID,
+    STORED_ID,
+    Ids,
+)
 from curta.machine.instructions import CORE, GLOBALS
 from curta.machine.ledger import (
     FIRST_FRAME,
     LAST_FRAME,
     MEMORY_PAGE,
+    OUTPUT,
     Ledger,
     PlainLedger,
     new_ledger,
@@ -90,16 +99,20 @@ def test_whatever_is_said(data: st.DataObject) -> None:
     counter = data.draw(st.sampled_from([0, 0, 0, len(own), -1]) | st.integers(0, len(own)))
     asked = data.draw(st.sets(st.integers(0, 6), max_size=2))  # before these stretches
     found = list[tuple[object, ...] | None]()
-    for ledger in ledgers_of(own):
-        ledger.put(counter, frame, 5, -1)
-        try:
-            for number, part in enumerate(np.split(said, cuts)):
-                if number in asked:
-                    _ = ledger.counter
-                ledger.take(part)
-            found.append((ledger.instructions, state(ledger)))
-        except TokenError:
-            found.append(None)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(fast_ledger, "MOST_UNREAD", data.draw(st.sampled_from([10, 10**6])))
+        patch.setattr(fast_ledger, "LONG", data.draw(st.sampled_from([10, 10**6])))
+        for ledger in ledgers_of(own):
+            ledger.put(counter, frame, 5, -1)
+            try:
+                written = list[int]()
+                for number, part in enumerate(np.split(said, cuts)):
+                    if number in asked:
+                        _ = ledger.counter
+                    written += ledger.take(part).tolist()
+                found.append((ledger.instructions, written, state(ledger)))
+            except TokenError:
+                found.append(None)
     assert found[0] == found[1]
 
 
@@ -119,14 +132,35 @@ def test_nothing_is_read_before_it_is_asked_for_or_much(monkeypatch: pytest.Monk
     ledger.take(said)
     plain = PlainLedger(own)
     plain.take(said)
-    assert (ledger.instructions, ledger.put_off is None) == (plain.instructions, False)
-    assert (ledger.counter, ledger.put_off is None) == (plain.counter, True)
+    assert (ledger.instructions, ledger.unread) == (plain.instructions, len(said))
+    assert (ledger.counter, ledger.unread) == (plain.counter, 0)
     monkeypatch.setattr(fast_ledger, "MOST_UNREAD", len(said))
     ledger = fast_ledger.FastLedger(own)
     ledger.take(said)
-    assert ledger.put_off is not None
+    assert ledger.unread == len(said)
     ledger.take(said)
-    assert ledger.put_off is None
+    assert ledger.unread == 0
+
+
+@settings(deadline=None, max_examples=draws(200))
+@given(st.data())
+def test_output_is_found_however_it_is_taken(data: st.DataObject) -> None:
+    """In short stretches and long ones, while tokens are kept and afterwards."""
+    own = program()
+    length = data.draw(st.integers(1, 20_000))
+    said = np.full(length, STORED_ID, dtype=np.int32)
+    tokens = st.integers(FIRST_OUTPUT - 1, FIRST_OUTPUT + 512) | st.just(READ_ID)
+    for _ in range(data.draw(st.integers(0, 9))):
+        said[data.draw(st.integers(0, length - 1))] = data.draw(tokens)
+    cuts = data.draw(st.lists(st.integers(0, length), max_size=4))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(fast_ledger, "MOST_UNREAD", data.draw(st.sampled_from([100, 10_000, 10**6])))
+        patch.setattr(fast_ledger, "LONG", data.draw(st.sampled_from([10, 5_000])))
+        ledger = fast_ledger.FastLedger(own)
+        parts = [ledger.take(part) for part in np.split(said, sorted(cuts))]
+    written = [int(token) - FIRST_OUTPUT for token in said if token in OUTPUT]
+    assert np.concatenate(parts).tolist() == written
+    assert ledger.instructions == np.count_nonzero(said == STORED_ID) + len(written)
 
 
 def test_a_ledger_that_nobody_asked_goes_with_its_last_reference() -> None:
@@ -188,7 +222,8 @@ def test_stores_at_the_edges_of_pages(size: int) -> None:
 
 def test_a_ledger_may_lag_behind(monkeypatch: pytest.MonkeyPatch) -> None:
     """Long stretches wait for another thread, in their order; what is asked waits for them."""
-    monkeypatch.setattr("curta.machine.fast_ledger.LONG", 1000)
+    monkeypatch.setattr(fast_ledger, "LONG", 1000)
+    monkeypatch.setattr(fast_ledger, "MOST_UNREAD", 5000)
     instance = begun()
     instance.invoke("fibonacci", 17)
     said = instance.conversation.said()
@@ -199,6 +234,8 @@ def test_a_ledger_may_lag_behind(monkeypatch: pytest.MonkeyPatch) -> None:
             each.put(0, 0, 0, -1)
             for part in np.array_split(said, 9):
                 each.take(part)
+    assert isinstance(ledgers[1], fast_ledger.FastLedger)
+    assert ledgers[1].unread <= 1000
     plain, fast = map(state, ledgers)
     assert plain == fast
 
@@ -211,14 +248,13 @@ def test_a_ledger_waits_for_its_own_stretches(monkeypatch: pytest.MonkeyPatch) -
             super().append(stretch)
             super().append(Future())  # never done
 
-    monkeypatch.setattr(fast_ledger, "LONG", 1000)
+    monkeypatch.setattr(fast_ledger, "MOST_UNREAD", 1000)
     monkeypatch.setattr(fast_ledger, "_LATEST", Meanwhile())
     instance = begun()
     instance.invoke("fibonacci", 17)
     said = instance.conversation.said()
-    assert len(said) > fast_ledger.LONG
+    assert len(said) > fast_ledger.MOST_UNREAD
     ledger = fast_ledger.FastLedger(instance.conversation.program)
-    _ = ledger.counter
     ledger.take(said)
     (stretch,) = ledger._reading
     assert stretch.exception(timeout=20) is None
