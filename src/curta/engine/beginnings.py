@@ -28,6 +28,7 @@ class Beginning:
 
     def __init__(self, library: Library, tokens: Ids) -> None:
         self.library, self.tokens = library, tokens.copy()
+        self.tokens.flags.writeable = False
         self.pointer: int | None = library.beginning(self.tokens.ctypes.data, len(tokens))
         """Null where there is no room for it, which is not tried again."""
 

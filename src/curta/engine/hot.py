@@ -67,6 +67,25 @@ class Code:
     pointer: int
 
 
+class Program:
+    """What a run executes: the prompt that it began with, by the name of which its code is kept."""
+
+    def __init__(self, beginning: Ids, rest: Ids) -> None:
+        """The beginning may be held by others as well."""
+        parts = beginning, rest
+        self.prompt = tuple(part.copy() if part.flags.writeable else part for part in parts)
+
+    @cached_property
+    def name(self) -> str:
+        return hashlib.sha256(np.concatenate(self.prompt).data).hexdigest()
+
+    def is_same(self, other: Program) -> bool:
+        if len(self.prompt[0]) == len(other.prompt[0]):
+            parts = zip(self.prompt, other.prompt, strict=True)
+            return all(part is same or np.array_equal(part, same) for part, same in parts)
+        return np.array_equal(np.concatenate(self.prompt), np.concatenate(other.prompt))
+
+
 class Workshop:
     """What an engine needs to have code made for the programs that it executes."""
 
@@ -74,8 +93,8 @@ class Workshop:
         self.engine = engine
         self.now = read_settings().places == "now"
         self.codes: dict[str, Code] = {}
-        self.named: tuple[Ids | None, str] = (None, "")
-        """The prompt that was named last, of those that nobody changes, and its name."""
+        self.begun: Program | None = None
+        """What was begun last: often the same again."""
         self.parted: Warming | None = None
         """What the sequence that was closed last leaves to the next."""
         self.latest: Code | None = None
@@ -86,28 +105,24 @@ class Workshop:
         """By which what is made is kept; none if curta was changed meanwhile."""
         return key_of(sources_digest(*SOURCES), self.engine.library.source.encode()) or ""
 
-    def begin(self, state: int, prompt: Ids, program: str) -> Warming:
-        """A sequence on its way, or the one before, if it goes on with the same program; that is
-        called by the prompt, if it has no name yet.
-        """
-        new = Warming(self, state, program or self.name_of(prompt))
+    def program(self, beginning: Ids, rest: Ids) -> Program:
+        """What a prompt in two parts is."""
+        program = Program(beginning, rest)
+        if self.begun is None or not self.begun.is_same(program):
+            self.begun = program
+        return self.begun
+
+    def begin(self, state: int, program: Program) -> Warming:
+        """A sequence on its way, or the one before, if it goes on with the same program."""
+        new = Warming(self, state, program)
         parted, self.parted = self.parted, None
         if parted is None:
             return new
-        if parted.program == new.program and new.has(parted.fields):
+        if parted.program.is_same(new.program) and new.has(parted.fields):
             parted.state, parted.is_attached = state, False
             return parted
         parted.stop()
         return new
-
-    def name_of(self, prompt: Ids) -> str:
-        """What all runs are called that begin with a prompt: often the same array, of a program."""
-        if prompt is self.named[0]:
-            return self.named[1]
-        name = hashlib.sha256(prompt.data).hexdigest()
-        if not prompt.flags.writeable:
-            self.named = prompt, name
-        return name
 
     @cached_property
     def class_of(self) -> Numbers:
@@ -147,11 +162,10 @@ class Workshop:
 class Warming:
     """One sequence on its way to code that knows its program."""
 
-    def __init__(self, workshop: Workshop, state: int, program: str) -> None:
+    def __init__(self, workshop: Workshop, state: int, program: Program) -> None:
         self.workshop, self.library, self.state = workshop, workshop.engine.library, state
         self.now = workshop.now
         self.program = program
-        """What the run began with."""
         self.sample = Sample()
         self.places: Numbers = np.zeros(0, dtype=np.int64)
         """All that there are in it."""
@@ -201,7 +215,7 @@ class Warming:
         self.has_looked = True
         if not self.workshop.key:
             self.builds = MOST_BUILDS
-        elif (found := self.workshop.find(self.program)) is not None:
+        elif (found := self.workshop.find(self.program.name)) is not None:
             self.code, self.is_attached, self.missing = found, False, 0
 
     @property
@@ -257,7 +271,7 @@ class Warming:
         if ended is None:
             return
         self.process = None
-        made = None if ended else builds.read_made(self.workshop.key, self.program)
+        made = None if ended else builds.read_made(self.workshop.key, self.program.name)
         if made is not None or ended == builds.NOTHING_TO_ADD:
             self.arrived(made)
 
@@ -266,15 +280,15 @@ class Warming:
         known = () if self.code is None else self.code.made.places
         fields = self.places, self.fields_of(self.places)
         source, key, most = self.library.source, self.workshop.key, builds.MOST_PLACES
-        return Request(source, key, self.program, self.sample, fields, known, most)
+        return Request(source, key, self.program.name, self.sample, fields, known, most)
 
     def arrived(self, made: Made | None) -> None:
         if made is not None:
-            code = self.workshop.load(self.program, made)
+            code = self.workshop.load(self.program.name, made)
             if code is not None:
                 self.code, self.is_attached = code, False
         elif self.code is not None:
-            self.code = self.workshop.complete(self.program, self.code, self.share)
+            self.code = self.workshop.complete(self.program.name, self.code, self.share)
 
     def attach(self) -> None:
         """Go on in code for places, if they are what they are in this sequence."""

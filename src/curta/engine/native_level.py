@@ -25,7 +25,7 @@ from curta.terminal import telling
 
 if TYPE_CHECKING:
     from curta.compiler.model import Model
-    from curta.engine.hot import Warming, Workshop
+    from curta.engine.hot import Program, Warming, Workshop
 
 
 def written_c(model: Model) -> str:
@@ -161,8 +161,8 @@ class NativeSession(Session):
         super().__init__(engine)
         self.library = library
         self.warming: Warming | None = None
-        self.goes_on = ""
-        """The run that this sequence goes on with, if another one began it: see Warming.program."""
+        self.goes_on: Program | None = None
+        """What this sequence goes on with, if another one began it."""
         self._state: int | None = 0
         """Made when it is asked for: a sequence may begin with a copy of another one's."""
         self._kept = threading.RLock()
@@ -228,24 +228,27 @@ class NativeSession(Session):
         self.check_room(len(tokens))
         given, said = self._given(tokens), c_int32()
         begins = not self.length
-        rest = self._begin(given) if begins else given
+        begun = self._begin(given) if begins else given[:0]
+        rest = given[len(begun) :]
         room = rest.ctypes.data, len(rest), ctypes.byref(said)
         self.length += self.library.take(self.state, *room, LAST)
         self.check()
         if begins and (workshop := self.engine.workshop) is not None:
-            self.warming = workshop.begin(self.state, given, self.goes_on)
+            program = self.goes_on or workshop.program(begun, rest)
+            self.warming = workshop.begin(self.state, program)
         return said.value
 
     def _begin(self, given: Ids) -> Ids:
-        """Begin as other sequences did, if they did; returns what is left to be taken. A state that
-        was asked for before stays: nothing of it is given back while an interruption may come.
+        """Begin as other sequences did, if they did: with these of the tokens. A state that was
+        asked for before stays: nothing of it is given back while an interruption may come.
         """
         found = None if self._state else self.engine.beginnings.of(given)
         if found is not None:
             self._state = found.library.begin(found.pointer) or 0
             if self._state:
                 self.length = len(found.tokens)
-        return given[self.length :]
+                return found.tokens
+        return given[:0]
 
     def _given(self, tokens: Ids) -> Ids:
         """Tokens as they are passed on."""
