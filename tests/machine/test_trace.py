@@ -19,10 +19,13 @@ TOKENS = [f"t{number}" for number in range(50)]
 STRETCHES = st.lists(st.tuples(st.booleans(), st.lists(st.integers(0, 49), max_size=20)))
 
 
-@given(STRETCHES, st.integers(1, 9))
-def test_it_is_all_that_was_said(stretches: list[tuple[bool, list[int]]], block: int) -> None:
+@given(STRETCHES, st.integers(1, 4), st.integers(1, 5))
+def test_it_is_all_that_was_said(
+    stretches: list[tuple[bool, list[int]]], least: int, times: int
+) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(trace, "BLOCK", block)
+        patch.setattr(trace, "LEAST", least)
+        patch.setattr(trace, "MOST", least * times)
         found, said = Trace(TOKENS), list[int]()
         for is_shared, ids in stretches:
             put = found.share if is_shared else found.append
@@ -46,5 +49,5 @@ def test_conversations_share_their_program(host: tuple[Segment, ...]) -> None:
     shared = program.records if host else program.alone
     before = len(shared)
     assert first.trace.ids[:before].tolist() == shared.tolist()
-    assert first.trace.memory_bytes < 4 * (len(first.trace) - before) + 4 * trace.BLOCK
+    assert first.trace.memory_bytes <= 4 * max(trace.LEAST, 2 * (len(first.trace) - before))
     assert any(part is shared for part in first.trace._parts)

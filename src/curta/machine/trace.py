@@ -11,7 +11,8 @@ import numpy as np
 from curta.machine.ids import DISTANCES, ENDS, Ids
 from curta.machine.vocabulary import TOKENS
 
-BLOCK = 1 << 18
+LEAST, MOST = 1 << 6, 1 << 18
+"""Tokens of a block: as many as there are in those before it, but so many."""
 
 
 class Trace(Sequence[str]):
@@ -31,10 +32,11 @@ class Trace(Sequence[str]):
         while len(ids):
             filled = len(self._parts[-1]) if len(self._block) else 0
             if filled == len(self._block):
-                self._block = np.empty(BLOCK, dtype=np.int32)
+                size = min(max(LEAST, self._own // 4), MOST)
+                self._block = np.empty(size, dtype=np.int32)
                 self._own += self._block.nbytes
                 filled = 0
-            taken = min(len(ids), BLOCK - filled)
+            taken = min(len(ids), len(self._block) - filled)
             self._block[filled : filled + taken] = ids[:taken]
             if filled:
                 self._parts.pop()
