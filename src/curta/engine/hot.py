@@ -58,7 +58,7 @@ SCATTER = 7919
 """So that samples are taken in all parts of chunks."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Code:
     """Compiled code for some places."""
 
@@ -95,6 +95,8 @@ class Workshop:
         self.codes: dict[str, Code] = {}
         self.begun: Program | None = None
         """What was begun last: often the same again."""
+        self.fitting: tuple[Program, Code] | tuple[None, None] = (None, None)
+        """A program behind whose prompt places were found to be what they are in some code."""
         self.parted: Warming | None = None
         """What the sequence that was closed last leaves to the next."""
         self.latest: Code | None = None
@@ -112,14 +114,17 @@ class Workshop:
             self.begun = program
         return self.begun
 
-    def begin(self, state: int, program: Program) -> Warming:
-        """A sequence on its way, or the one before, if it goes on with the same program."""
+    def begin(self, state: int, program: Program, *, is_known: bool) -> Warming:
+        """A sequence on its way, or the one before, if it goes on with the same program; and
+        whether the program's prompt is all that it has taken.
+        """
         new = Warming(self, state, program)
+        new.is_known = is_known
         parted, self.parted = self.parted, None
         if parted is None:
             return new
         if parted.program.is_same(new.program) and new.has(parted.fields):
-            parted.state, parted.is_attached = state, False
+            parted.state, parted.is_attached, parted.is_known = state, False, is_known
             return parted
         parted.stop()
         return new
@@ -175,6 +180,8 @@ class Warming:
         self.share = 0.0
         """The part of the latest chunk that code for places said."""
         self.is_attached = False
+        self.is_known = False
+        """Whether nothing that was taken tells places from those behind the program's prompt."""
         self.process: subprocess.Popen[bytes] | None = None
         self.code = workshop.latest
         self.has_looked = False
@@ -295,17 +302,27 @@ class Warming:
         if self.is_attached or self.code is None:
             return
         self.is_attached = True
-        if self.has(self.code.made.fields):
+        if self.fits(self.code):
             self.workshop.latest = self.code
             self.library.set_places(self.state, self.code.pointer)
         else:
             self.code, self.missing = None, self.wanted
 
+    def fits(self, code: Code) -> bool:
+        """Whether places are what they are in it; states behind the same prompt are the same."""
+        program, known = self.workshop.fitting
+        if self.is_known and (program, known) == (self.program, code):
+            return True
+        fits = self.has(code.made.fields)
+        if fits and self.is_known:
+            self.workshop.fitting = self.program, code
+        return fits
+
     def given(self, tokens: Ids) -> None:
         """Tokens that were not said may have changed what is known of places."""
         if not self.knows(tokens):
             self.library.set_places(self.state, None)
-            self.is_attached = False
+            self.is_attached = self.is_known = False
 
     def knows(self, tokens: Ids) -> bool:
         """Whether nothing that is known of places changes if these are given."""

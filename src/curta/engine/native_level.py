@@ -235,7 +235,8 @@ class NativeSession(Session):
         self.check()
         if begins and (workshop := self.engine.workshop) is not None:
             program = self.goes_on or workshop.program(begun, rest)
-            self.warming = workshop.begin(self.state, program)
+            is_known = self.goes_on is None
+            self.warming = workshop.begin(self.state, program, is_known=is_known)
         return said.value
 
     def _begin(self, given: Ids) -> Ids:
