@@ -17,7 +17,7 @@ from curta.compiler.model import Model
 from curta.engine.base import NOT_ASKED, Engine, Ids, Mask, Residuals, Session, broken_promise
 from curta.errors import RegionError
 
-LOGITS = 64
+LOGITS = 128
 """Positions whose logits are computed at once."""
 
 

@@ -28,8 +28,8 @@ from torch import Tensor, nn
 from torch.nn.functional import linear, pad
 from torch.nn.utils.rnn import pad_sequence
 
-SCORES = 2**20
-"""How many scores of attention are computed at once: as many as a processor's caches hold."""
+SCORES = 2**21
+"""How many scores of attention are computed at once: of more the processor's caches hold too few."""
 STRETCH = 32
 """So many positions, one after another, are looked at together in `attend`."""
 NOTHING = 746
