@@ -29,7 +29,7 @@ from torch.nn.functional import linear, pad
 from torch.nn.utils.rnn import pad_sequence
 
 SCORES = 2**21
-"""How many scores of attention are computed at once: of more the processor's caches hold too few."""
+"""How many scores of attention are computed at once: more do not stay in a processor's caches."""
 STRETCH = 32
 """So many positions, one after another, are looked at together in `attend`."""
 NOTHING = 746
