@@ -7,6 +7,7 @@ import sys
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from random import Random
 
 import numpy as np
 import pytest
@@ -20,8 +21,12 @@ from curta.errors import ProgramError
 from curta.machine.bake import bake, load_baked
 from curta.machine.conversation import Conversation, Figures
 from curta.machine.ids import Ids
+from tests.machine.fuzz.c_generator import CProgram
+from tests.machine.fuzz.rounds import FIRST_SEED, ROUNDS
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
+MOST_OF_RANDOM = 400_000
+"""Tokens of a random program."""
 MIXTURE = r"""
 #include <stdint.h>
 #include <stdio.h>
@@ -122,11 +127,28 @@ def generate_plainly(
 PLAIN = NativeSession.generate
 
 
-def by_templates(monkeypatch: pytest.MonkeyPatch, program: Path) -> Ids:
+def by_templates(monkeypatch: pytest.MonkeyPatch, program: Path, **options: object) -> Ids:
     """By the code for all programs."""
     with monkeypatch.context() as plain:
         plain.setattr(NativeSession, "generate", generate_plainly)
-        return tokens_of(Machine(), program)[0]
+        return tokens_of(Machine(), program, **options)[0]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(FIRST_SEED, FIRST_SEED + ROUNDS // 4))
+def test_random_programs(
+    now: Machine, seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Much of what they do comes behind the sample that their code was made of."""
+    random = Random(f"places {seed}")
+    program = tmp_path / "random.c"
+    program.write_text(CProgram(random, 3 + random.randrange(6)).text)
+    said, _ = tokens_of(now, program, max_tokens=MOST_OF_RANDOM)
+    again, run = tokens_of(now, program, max_tokens=MOST_OF_RANDOM)
+    expected = by_templates(monkeypatch, program, max_tokens=MOST_OF_RANDOM)
+    np.testing.assert_array_equal(said, expected)
+    np.testing.assert_array_equal(again, expected)
+    assert run.placed > 0
 
 
 @pytest.mark.slow
