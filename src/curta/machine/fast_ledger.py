@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 import os
 import threading
-import weakref
 from collections import deque
 from collections.abc import Callable
 from functools import cache, lru_cache, wraps
@@ -162,7 +161,7 @@ class FastLedger:
         self._failed: TokenError | None = None
 
     def __del__(self) -> None:
-        if getattr(self, "_pointer", None):  # not while it is used: that holds the ledger
+        if getattr(self, "_pointer", None):  # nothing is read: that would hold the ledger
             self._library.curta_ledger_free(self._pointer)
 
     def _begin(self) -> None:
@@ -280,7 +279,7 @@ class FastLedger:
             self._begin()
         if len(self._reading) == MOST_WAITING:
             self._reading.popleft().result()
-        reading = _reader().submit(_read_beside, weakref.ref(self), self._take_left())
+        reading = _reader().submit(self._do, self._take_left())
         self._reading.append(reading)
         _LATEST.append(reading)
 
@@ -335,12 +334,6 @@ class FastLedger:
             *(_at(firsts), _at(lengths), _at(content)),
         )
         return Extents(firsts, lengths, content)
-
-
-def _read_beside(ledger: weakref.ref[FastLedger], left: list[Order]) -> None:
-    """Where anybody can still ask what comes of it."""
-    if (asked := ledger()) is not None:
-        asked._do(left)
 
 
 def _at(array: npt.NDArray[Any]) -> int:

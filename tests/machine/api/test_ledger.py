@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import threading
 import weakref
 from collections import deque
 from concurrent.futures import Future
@@ -176,24 +175,6 @@ def test_a_ledger_that_nobody_asked_goes_with_its_last_reference() -> None:
         assert gone() is None
     finally:
         gc.enable()
-
-
-def test_what_nobody_can_ask_any_more_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fast_ledger, "MOST_UNREAD", 1000)
-    instance = begun()
-    instance.invoke("fibonacci", 17)
-    said = instance.conversation.said()
-    busy = threading.Event()
-    fast_ledger._reader().submit(busy.wait, 20)
-    try:
-        ledger = fast_ledger.FastLedger(instance.conversation.program)
-        ledger.take(said)
-        assert not ledger.unread  # it was handed over
-        gone = weakref.ref(ledger)
-        del ledger
-        assert gone() is None
-    finally:
-        busy.set()
 
 
 def test_pieces_of_what_is_written_over_are_kept() -> None:
