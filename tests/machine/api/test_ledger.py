@@ -177,6 +177,20 @@ def test_a_ledger_that_nobody_asked_goes_with_its_last_reference() -> None:
         gc.enable()
 
 
+def test_ledgers_are_dropped_while_they_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the other thread works on stays until it has done so."""
+    monkeypatch.setattr(fast_ledger, "MOST_UNREAD", 1000)
+    monkeypatch.setattr(fast_ledger, "LONG", 1000)
+    instance = begun()
+    instance.invoke("fibonacci", 17)
+    said = instance.conversation.said()
+    for number in range(1000):
+        ledger = fast_ledger.FastLedger(instance.conversation.program)
+        for _ in range(number % 7):
+            ledger.take(said)
+    assert ledger.instructions == (number % 7) * instance.conversation.ledger.instructions
+
+
 def test_pieces_of_what_is_written_over_are_kept() -> None:
     instance = begun()
     instance.invoke("fibonacci", 7)
