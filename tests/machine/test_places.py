@@ -433,6 +433,23 @@ def test_examples(
     assert run.placed > 0
 
 
+def test_code_is_compared_again_once_something_was_taken(now: Machine, mixture: Path) -> None:
+    """Only directly behind the prompt it is enough that it fitted there before."""
+    for _ in range(3):
+        tokens_of(now, mixture)
+    workshop = now.engine.workshop  # type: ignore[attr-defined]
+    program, code = workshop.fitting
+    session = now.engine.session()
+    session.take(program.prompt[0] if len(program.prompt[0]) else program.prompt[1])
+    warming, compared = hot.Warming(workshop, session.state, program), list[object]()
+    warming.has = lambda fields: bool(compared.append(fields))  # type: ignore[method-assign]
+    warming.is_known = True
+    assert warming.fits(code)
+    warming.given(np.zeros(1, dtype=np.int32))
+    assert not warming.fits(code)
+    assert len(compared) == 1
+
+
 def test_runs_are_named_by_what_is_said_first_and_not_by_where_it_lies() -> None:
     shared = np.array([1, 2, 3], dtype=np.int32)
     shared.flags.writeable = False

@@ -181,7 +181,7 @@ class Warming:
         """The part of the latest chunk that code for places said."""
         self.is_attached = False
         self.is_known = False
-        """Whether nothing that was taken tells places from those behind the program's prompt."""
+        """Whether nothing but the program's prompt was taken, or said."""
         self.process: subprocess.Popen[bytes] | None = None
         self.code = workshop.latest
         self.has_looked = False
@@ -198,6 +198,7 @@ class Warming:
         if not self.has_looked and (self.now or self.length >= SHORT):
             self.look()
         self.attach()
+        self.is_known = False
         if answers is not None and not self.knows(answers.left):
             answers = None
         if self.wants_sample:
@@ -320,9 +321,10 @@ class Warming:
 
     def given(self, tokens: Ids) -> None:
         """Tokens that were not said may have changed what is known of places."""
+        self.is_known = False
         if not self.knows(tokens):
             self.library.set_places(self.state, None)
-            self.is_attached = self.is_known = False
+            self.is_attached = False
 
     def knows(self, tokens: Ids) -> bool:
         """Whether nothing that is known of places changes if these are given."""

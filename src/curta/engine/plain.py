@@ -63,8 +63,8 @@ class PlainSession(BlockSession):
         rows = torch.from_numpy(places).to(self.stream.device)
         by_token = self.engine.transformer.logits(self.stream[rows]).T
         numbers = torch.arange(len(by_token), dtype=torch.int32, device=rows.device).unsqueeze(1)
-        fits = by_token == by_token.amax(dim=0)
-        return torch.where(fits, numbers, len(by_token)).amin(dim=0).cpu().numpy()
+        is_less = by_token < by_token.amax(dim=0)
+        return torch.where(is_less, len(by_token), numbers).amin(dim=0).cpu().numpy()
 
 
 def use_threads(count: int) -> None:

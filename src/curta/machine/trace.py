@@ -12,7 +12,7 @@ from curta.machine.ids import DISTANCES, ENDS, Ids
 from curta.machine.vocabulary import TOKENS
 
 LEAST, MOST = 1 << 6, 1 << 18
-"""Tokens of a block: as many as there are in those before it, but so many."""
+"""Fewest and most tokens of a block, which has as many as all those before it."""
 
 
 class Trace(Sequence[str]):
