@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from curta.delegate.tools.tool import Bounds, Found, Tool
 from curta.errors import ToolError, UserError
+
+if TYPE_CHECKING:
+    from curta.delegate.tools.compile import Source
 
 
 def tools_of(words: Iterable[str], bounds: Bounds | None = None) -> list[Tool]:
@@ -50,12 +54,16 @@ def named_by(word: str, bounds: Bounds | None = None) -> list[Tool]:
 
 
 def of_c(path: str, name: str, bounds: Bounds) -> Found:
-    from curta.delegate.tools.compile import Source
     from curta.delegate.tools.program import c_tools
 
+    return c_tools(source_at(path), bounds, functions=bool(name))
+
+
+def source_at(path: str | Path) -> Source:
+    from curta.delegate.tools.compile import Source
+
     text = Path(path).read_text(encoding="utf-8", errors="replace")
-    source = Source(path, text, str(Path(path).absolute().parent))
-    return c_tools(source, bounds, functions=bool(name))
+    return Source(str(path), text, str(Path(path).absolute().parent))
 
 
 def of_wasm(path: str, name: str, bounds: Bounds) -> Found:

@@ -13,12 +13,14 @@ class Options:
 
 
 def run(options: Options) -> int:
-    """Files, when to use them, and their functions."""
-    from curta.hybrid.modules import modules_of, registry, use_of
+    """Files, when to use them, and their functions, of which none is compiled."""
+    from curta.delegate.tools.signature import Function, functions_of
+    from curta.delegate.tools.words import source_at
+    from curta.hybrid.modules import registry, use_of
 
     for name, path in registry().items():
         print(f"{name}\n    {use_of(path)}")
-        for module in modules_of([name]):
-            arguments = ", ".join(module.tool.parameters["properties"])
-            print(f"    {name}:{module.name}({arguments})")
+        for function in functions_of(source_at(path)).values():
+            if isinstance(function, Function):
+                print(f"    {name}:{function.name}({', '.join(function.schema['properties'])})")
     return 0
