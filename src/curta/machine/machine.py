@@ -134,7 +134,8 @@ class Machine:
         jobs: int | None = None,
         **options: Unpack[RunOptions],
     ) -> Iterator[Outcome]:
-        """Run a program on many inputs, on all cores (or with so many processes, `jobs`).
+        """Run a program on many inputs, on all cores (or with so many processes, `jobs`, this
+        one among them).
 
         An input is bytes for stdin, or a mapping of options (`stdin`, `args`, `env`, `seed`, ...);
         `options` are those of all. What comes of each is a Run, or the error that it ended with (a
@@ -151,7 +152,7 @@ class Machine:
         shared = checked({name: given for name, given in options.items() if name not in LOADING})
         worker = worker_setup(ready, self.level)
         setup = SharedSetup(worker, program_name(program), max_memory, shared)
-        return run_many(ready, setup, inputs, jobs)
+        return run_many(self.engine, ready.program, setup, inputs, jobs)
 
     def instantiate(self, program: ProgramSource, **options: Unpack[RunOptions]) -> Instance:
         """A program whose exported functions are invoked one by one.

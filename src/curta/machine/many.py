@@ -1,7 +1,7 @@
 """One program, many inputs: conversations on all cores.
 
-Inputs go to processes in batches, so large that the way there costs next to nothing; results come
-back in their order. A run that fails is a result, too.
+This process runs them, and others for the other cores, in batches so large that the way there costs
+next to nothing; results come in their order. A run that fails is a result, too.
 """
 
 from __future__ import annotations
@@ -9,19 +9,20 @@ from __future__ import annotations
 import os
 import time
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import closing
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 from typing import Any, cast
 
+from curta.engine import Engine
 from curta.errors import ProgramError, UserError
 from curta.machine.conversation import Figures
 from curta.machine.ids import Ids
-from curta.machine.kept.keeping import Ready
+from curta.machine.loaded import LoadedProgram
 from curta.machine.processes import WorkerSetup, prepared, processes
 from curta.machine.run import (
     Run,
@@ -37,12 +38,15 @@ from curta.machine.trace import Trace
 
 SECONDS_OF_A_BATCH = 0.2
 LARGEST_BATCH = 1024
-AHEAD = 2
-"""Batches for each process that are waiting or being run."""
+AHEAD = 3
+"""Batches for each other process that are waiting or being run."""
+HELD = 8
+"""For each other process, batches that are over or not, while the next is not there yet."""
 RunInput = bytes | Mapping[str, Any]
 """An input: bytes for stdin, or options of a run (`stdin`, `args`, `env`, `seed`, ...)."""
 Outcome = Run | ProgramError
 RunRecord = tuple[bytes, bytes, int, Figures, Ids] | ProgramError
+BatchRecords = tuple[list[RunRecord], float]
 OF_A_RUN = ("stdin", "args", "env", "name", "seed", "max_tokens", "chapter_tokens", "keep_trace")
 
 
@@ -57,20 +61,18 @@ class SharedSetup:
 
 
 def run_many(
-    ready: Ready, shared: SharedSetup, inputs: Iterable[RunInput], jobs: int | None
+    engine: Engine,
+    program: LoadedProgram,
+    shared: SharedSetup,
+    inputs: Iterable[RunInput],
+    jobs: int | None,
 ) -> Iterator[Outcome]:
     """What comes of each input, in their order."""
     count = os.cpu_count() or 1 if jobs is None else jobs
     if not isinstance(count, int) or count < 1:
         raise UserError(f"jobs={jobs}: expected at least one process")
-    all_options = map(checked, inputs)
-    if count == 1:
-        return (
-            outcome(ready, record)
-            for options in all_options
-            for record in run_batch(shared, [options])[0]
-        )
-    return _in_processes(ready, shared, all_options, count)
+    run_here = partial(run_batch, engine, program, shared)
+    return _outcomes(program, run_here, shared, Batches(map(checked, inputs)), count - 1)
 
 
 def checked(given: RunInput) -> TalkOptions:
@@ -90,30 +92,75 @@ def checked(given: RunInput) -> TalkOptions:
     return options
 
 
-def _in_processes(
-    ready: Ready, shared: SharedSetup, all_options: Iterator[TalkOptions], count: int
+class Batches:
+    """Inputs, some at a time; an error of theirs comes after what came before it."""
+
+    def __init__(self, inputs: Iterator[TalkOptions]) -> None:
+        self._inputs = inputs
+        self._failure: Exception | None = None
+        self._size = 1
+
+    def take(self) -> list[TalkOptions]:
+        batch = list[TalkOptions]()
+        try:
+            if self._failure is None:
+                batch.extend(islice(self._inputs, self._size))
+        except Exception as error:
+            self._failure = error
+        return batch
+
+    def resize(self, runs: int, seconds: float) -> None:
+        """Make them larger or smaller, since so many runs took so long."""
+        self._size = max(1, min(int(SECONDS_OF_A_BATCH * runs / seconds), LARGEST_BATCH))
+
+    def finish(self) -> None:
+        if self._failure is not None:
+            raise self._failure
+
+
+def _outcomes(
+    program: LoadedProgram,
+    run_here: Callable[[Sequence[TalkOptions]], BatchRecords],
+    shared: SharedSetup,
+    batches: Batches,
+    others: int,
 ) -> Iterator[Outcome]:
-    pool, alive = processes(count)
-    waiting: deque[Future[tuple[list[RunRecord], float]]] = deque()
-    size, failure = 1, None
-    try:
+    """Of batches that this process runs, and so many others.
+
+    It begins while they start, and runs a batch whenever what is to come next is not there yet:
+    that may be there before the batch is over.
+    """
+    waiting: deque[Future[BatchRecords]] = deque()
+    with ExitStack() as stack:
+        pool: ProcessPoolExecutor | None = None
         while True:
-            while failure is None and len(waiting) < AHEAD * count:
-                batch = list[TalkOptions]()
-                try:
-                    batch.extend(islice(all_options, size))
-                except Exception as error:  # of the inputs: what came before them comes first
-                    failure = error
-                if not batch:
+            is_next_there = waiting and waiting[0].done()
+            is_full = len(waiting) > HELD * others
+            own = [] if is_next_there or is_full else batches.take()
+            here = Future[BatchRecords]()
+            if own:
+                waiting.append(here)
+            while sum(not one.done() for one in waiting) < bool(own) + AHEAD * others:
+                if not (batch := batches.take()):
                     break
-                waiting.append(pool.submit(run_batch, shared, batch))
-            if not waiting and failure is not None:
-                raise failure
-            if not waiting:
-                return
-            records, seconds = waiting.popleft().result()
-            size = max(1, min(int(SECONDS_OF_A_BATCH * len(records) / seconds), LARGEST_BATCH))
-            yield from (outcome(ready, record) for record in records)
+                pool = pool or stack.enter_context(_pool(others))
+                waiting.append(pool.submit(run_elsewhere, shared, batch))
+            if own:
+                here.set_result(run_here(own))
+            elif waiting:
+                records, seconds = waiting.popleft().result()
+                if others:
+                    batches.resize(len(records), seconds)
+                yield from (outcome(program, record) for record in records)
+            else:
+                return batches.finish()
+
+
+@contextmanager
+def _pool(count: int) -> Iterator[ProcessPoolExecutor]:
+    pool, alive = processes(count)
+    try:
+        yield pool
     except BrokenProcessPool as error:
         raise ProgramError(
             "a process that ran conversations ended: memory may be short, or, in a script, the "
@@ -124,9 +171,16 @@ def _in_processes(
         pool.shutdown(cancel_futures=True)
 
 
-def run_batch(shared: SharedSetup, batch: Sequence[TalkOptions]) -> tuple[list[RunRecord], float]:
-    """What comes of some inputs, in this process, and how long it took."""
+def run_elsewhere(shared: SharedSetup, batch: Sequence[TalkOptions]) -> BatchRecords:
+    """In another process, what comes of some inputs."""
     engine, program = prepared(shared.worker)
+    return run_batch(engine, program, shared, batch)
+
+
+def run_batch(
+    engine: Engine, program: LoadedProgram, shared: SharedSetup, batch: Sequence[TalkOptions]
+) -> BatchRecords:
+    """What comes of some inputs, in this process, and how long it took."""
     started = time.perf_counter()
     records: list[RunRecord] = []
     for own in batch:
@@ -144,10 +198,10 @@ def run_batch(shared: SharedSetup, batch: Sequence[TalkOptions]) -> tuple[list[R
     return records, time.perf_counter() - started
 
 
-def outcome(ready: Ready, record: RunRecord) -> Outcome:
+def outcome(program: LoadedProgram, record: RunRecord) -> Outcome:
     if isinstance(record, ProgramError):
         return record
     stdout, stderr, code, figures, ids = record
-    trace = Trace(ready.program.tokens)
+    trace = Trace(program.tokens)
     trace.append(ids)
     return Run(stdout, stderr, code, figures, trace)

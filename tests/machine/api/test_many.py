@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -83,6 +84,28 @@ def test_inputs_are_read_as_they_are_needed() -> None:
         assert isinstance(next(outcomes), Run)
     assert taken < 10_000
     outcomes.close()  # type: ignore[attr-defined]
+
+
+def test_one_run_starts_no_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(count: int) -> None:
+        raise AssertionError(f"{count} processes")
+
+    monkeypatch.setattr("curta.machine.many.processes", refuse)
+    (run,) = MACHINE.map(ECHO, [b"a"], jobs=2)
+    assert isinstance(run, Run)
+    assert run.stdout == b"a"
+    with pytest.raises(AssertionError, match="1 processes"):
+        list(MACHINE.map(ECHO, [b"a", b"b"], jobs=2))
+
+
+def ended(*_: object) -> None:
+    os._exit(1)
+
+
+def test_a_process_that_ends_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("curta.machine.many.run_elsewhere", ended)
+    with pytest.raises(ProgramError, match="a process that ran conversations ended"):
+        list(MACHINE.map(ECHO, [b"a", b"b"], jobs=2))
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
