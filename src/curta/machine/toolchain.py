@@ -17,7 +17,7 @@ compiles its libraries first, and links.
 **Cache.** A result is kept together with what it was made of: for a command line (sources, flags,
 working directory, compiler) there is a note of every file that was read and its digest, as the
 compiler's own list of dependencies says. If all are as they were, no compiler is started. Files of
-the compiler itself are not listed; its identity stands for them.
+the compiler itself are not listed; its identity stands for them. Of a text its content is enough.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 
 from curta.engine.toolchain import Zig, find_zig, zig_environment
@@ -139,15 +140,24 @@ def read_program(
     if flags:
         raise UserError(f"{paths[0]} is not compiled: flags for the compiler mean nothing to it")
     content = _read(paths[0])
-    if kinds == {"wasm"}:
-        return content
-    from curta.machine.wasm.text import assemble
+    return content if kinds == {"wasm"} else _assembled(paths[0], content)
 
-    try:
-        text = content.decode()
-    except UnicodeDecodeError as error:
-        raise UserError(f"{paths[0]} is not UTF-8 text (byte {error.start})") from error
-    return assemble(text)
+
+def _assembled(path: Path, content: bytes) -> bytes:
+    """The module of a text, made now or earlier: whoever assembles takes long to be imported."""
+    assembler = find_spec("wasmtime")
+    place = (assembler and assembler.origin) or os.devnull
+    key = key_of(f"{place} {os.stat(place).st_mtime_ns}".encode(), content)
+    module = PROGRAMS.read(key)
+    if module is None:
+        from curta.machine.wasm.text import assemble
+
+        try:
+            module = assemble(content.decode())
+        except UnicodeDecodeError as error:
+            raise UserError(f"{path} is not UTF-8 text (byte {error.start})") from error
+        PROGRAMS.keep(key, module)
+    return module
 
 
 def _listed(sources: SourcePath | Sequence[SourcePath]) -> Sequence[SourcePath]:

@@ -251,6 +251,27 @@ def test_text_and_binary(tmp_path: Path) -> None:
         read_program(text)
 
 
+def test_a_text_is_assembled_once_by_an_assembler(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assembled: list[str] = []
+
+    def assemble(source: str) -> bytes:
+        assembled.append(source)
+        return source.encode()
+
+    monkeypatch.setattr("curta.machine.wasm.text.assemble", assemble)
+    path = tmp_path / "f.wat"
+    texts = [f"(module) ;; {tmp_path} {number}" for number in (1, 2, 1)]
+    for text in texts:
+        path.write_text(text)
+        assert read_program(path) == text.encode()
+    assert assembled == texts[:2]
+    monkeypatch.setattr(toolchain, "find_spec", lambda _: None)  # another one
+    assert read_program(path) == texts[0].encode()
+    assert assembled == [*texts[:2], texts[0]]
+
+
 @pytest.mark.parametrize(
     ("files", "flags", "words"),
     [
