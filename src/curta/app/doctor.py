@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from importlib.metadata import packages_distributions, version
 from importlib.util import find_spec
 
@@ -138,8 +138,14 @@ def packages(extra: str, use: str) -> str:
     """All of an extra."""
     if lacking := missing(extra):
         raise UserError(f"{use} ({', '.join(lacking)})")
-    sold = packages_distributions()
+    sold = distributions()
     return f"{use} ({', '.join(f'{name} {version(sold[name][0])}' for name in EXTRAS[extra])})"
+
+
+@lru_cache(maxsize=1)
+def distributions() -> Mapping[str, list[str]]:
+    """Who sells a package. That takes a second: the files of all that is installed are listed."""
+    return packages_distributions()
 
 
 def language_model() -> str:
