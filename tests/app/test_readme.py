@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import io
 import re
 import subprocess
@@ -30,12 +31,17 @@ def commands() -> list[str]:
 @pytest.fixture
 def smaller(monkeypatch: pytest.MonkeyPatch) -> None:
     """What takes minutes is done by less: a baked program is executed by the reference machine, and
-    its weights are those of a small one; a thread verifies in place of processes.
+    its weights are those of a small one; a thread verifies in place of processes, by the code that
+    said it all.
     """
     from curta.compiler import compile
     from curta.gallery import PROGRAMS
     from curta.machine.bake import BakedMachine
+    from curta.machine.processes import WorkerSetup, prepared
     from curta.machine.talkers import ReferenceTalker
+
+    def natively(setup: WorkerSetup) -> object:
+        return prepared(dataclasses.replace(setup, level="native"))
 
     weights = compile(PROGRAMS["length"].build(), max_tokens=64)
     monkeypatch.setattr("curta.machine.bake.compile", lambda *_: weights)
@@ -45,6 +51,7 @@ def smaller(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         "curta.machine.verify.jobs.processes", lambda _: (ThreadPoolExecutor(1), io.BytesIO())
     )
+    monkeypatch.setattr("curta.machine.verify.jobs.prepared", natively)
 
 
 @pytest.mark.usefixtures("smaller")
