@@ -35,10 +35,16 @@ def test_the_site(
 def test_a_link_that_leads_nowhere_is_an_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    """On pages of a line each."""
     pytest.importorskip("material", reason="mkdocs-material is not installed")
+    for name in (*site.ABOVE, "docs/machine.md", "examples/README.md"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("# A page\n")
     monkeypatch.setattr(site, "EXPLORED", {})
+    words = ["site", "--source", str(tmp_path), "-o", str(tmp_path / "public")]
+    assert main(words) == 0, capsys.readouterr().err
     monkeypatch.setattr(site, "PLAYGROUND", "# Playground\n\n[nowhere](nothing.md)\n")
-    assert main(["site", "--source", str(ROOT), "-o", str(tmp_path / "public")]) == 2
+    assert main(words) == 2
     assert "nothing.md" in capsys.readouterr().err
 
 
