@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -75,12 +76,15 @@ def test_a_module_is_asked_and_what_it_said_is_verified(
     captured = capsys.readouterr()
     assert captured.out.startswith('<<reversed: "abc">> = cba')
     assert "[reversed: " in captured.err
-    assert main(["hybrid", "verify", "kept", *which]) == 0
-    assert capsys.readouterr().out.startswith("verified: ")
     assert main(["hybrid", "verify", "kept", *which, "--tokens", "10", "--level", "hull"]) == 0
     assert "10 of " in capsys.readouterr().out
     assert main(["hybrid", "page", "kept", *which, "-o", "kept.html"]) == 0
     assert "reversed" in Path(capsys.readouterr().out.strip()).read_text(encoding="utf-8")
+    short = ["--call", 'addition("12 + 34")', "--keep", "short", "--max-new-tokens", "40", "so"]
+    assert main(["hybrid", "ask", *which, *short]) == 0
+    capsys.readouterr()
+    assert main(["hybrid", "verify", "short", *which]) == 0
+    assert re.match("verified: .* all [0-9]+ tokens of modules", capsys.readouterr().out)
     for reading in ("verify", "page"):
         assert main(["hybrid", reading, "kept"]) == 2
         told = capsys.readouterr().err
