@@ -64,6 +64,20 @@ def adapter(folder: Path) -> bytes:
     return (folder / "adapter_model.safetensors").read_bytes()
 
 
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a run that came to its end. Nobody writes in it."""
+    folder = tmp_path_factory.mktemp("trained")
+    train(fresh(), chat_tokenizer(), EXAMPLES, CONFIG, folder)
+    return folder
+
+
+@pytest.fixture
+def own(trained: Path, tmp_path: Path) -> Path:
+    """A copy of it."""
+    return shutil.copytree(trained, tmp_path / "own")
+
+
 def test_the_loss_falls_and_only_adapters_change(tmp_path: Path) -> None:
     before = fresh()
     reports: list[Report] = []
@@ -78,9 +92,7 @@ def test_the_loss_falls_and_only_adapters_change(tmp_path: Path) -> None:
     assert [json.loads(line)["step"] for line in lines] == list(range(1, 31))
 
 
-def test_a_stopped_run_goes_on_to_the_same_adapter(tmp_path: Path) -> None:
-    train(fresh(), chat_tokenizer(), EXAMPLES, CONFIG, tmp_path / "whole")
-
+def test_a_stopped_run_goes_on_to_the_same_adapter(trained: Path, tmp_path: Path) -> None:
     class StoppedError(Exception):
         pass
 
@@ -89,36 +101,31 @@ def test_a_stopped_run_goes_on_to_the_same_adapter(tmp_path: Path) -> None:
             raise StoppedError
 
     with pytest.raises(StoppedError):
-        train(fresh(), chat_tokenizer(), EXAMPLES, CONFIG, tmp_path / "stopped", on_report=stop)
-    train(fresh(), chat_tokenizer(), EXAMPLES, CONFIG, tmp_path / "stopped")
-    assert adapter(tmp_path / "stopped") == adapter(tmp_path / "whole")
+        train(fresh(), chat_tokenizer(), EXAMPLES, CONFIG, tmp_path, on_report=stop)
+    train(fresh(), chat_tokenizer(), EXAMPLES, CONFIG, tmp_path)
+    assert adapter(tmp_path) == adapter(trained)
     losses = [
-        [
-            json.loads(line)["loss"]
-            for line in (tmp_path / name / "metrics.jsonl").read_text().splitlines()
-        ]
-        for name in ("stopped", "whole")
+        [json.loads(line)["loss"] for line in (at / "metrics.jsonl").read_text().splitlines()]
+        for at in (tmp_path, trained)
     ]
     assert losses[0] == losses[1]
 
 
-def test_a_run_goes_on_with_as_many_processes(tmp_path: Path) -> None:
-    train(fresh(), chat_tokenizer(), EXAMPLES, CONFIG, tmp_path)
-    held = json.loads((tmp_path / "training.json").read_text())
-    (tmp_path / "training.json").write_text(json.dumps(held | {"processes": 2}))
+def test_a_run_goes_on_with_as_many_processes(own: Path) -> None:
+    held = json.loads((own / "training.json").read_text())
+    (own / "training.json").write_text(json.dumps(held | {"processes": 2}))
     with pytest.raises(DataError, match=r"other settings \(processes; "):
-        train(fresh(), chat_tokenizer(), EXAMPLES, CONFIG, tmp_path)
+        train(fresh(), chat_tokenizer(), EXAMPLES, CONFIG, own)
 
 
-def test_a_checkpoint_that_was_cut_off_is_none(tmp_path: Path) -> None:
-    train(fresh(), chat_tokenizer(), EXAMPLES, CONFIG, tmp_path)
-    whole = last_checkpoint(tmp_path)
+def test_a_checkpoint_that_was_cut_off_is_none(own: Path) -> None:
+    whole = last_checkpoint(own)
     assert whole is not None
     assert step_of(whole) == CONFIG.steps
     cut = shutil.copytree(whole, whole.with_name("checkpoint-9"))
     state = cut / "trainer_state.json"
     state.write_text(state.read_text()[:-2])
-    assert last_checkpoint(tmp_path) == whole
+    assert last_checkpoint(own) == whole
 
 
 def test_a_training_that_was_refused_leaves_its_folder_to_others(tmp_path: Path) -> None:
@@ -129,16 +136,15 @@ def test_a_training_that_was_refused_leaves_its_folder_to_others(tmp_path: Path)
     train(fresh(), chat_tokenizer(), EXAMPLES, CONFIG, tmp_path)
 
 
-def test_settings_that_were_not_there_count_as_they_are_by_default(tmp_path: Path) -> None:
-    train(fresh(), chat_tokenizer(), EXAMPLES, CONFIG, tmp_path)
-    held = json.loads((tmp_path / "training.json").read_text())
+def test_settings_that_were_not_there_count_as_they_are_by_default(own: Path) -> None:
+    held = json.loads((own / "training.json").read_text())
     assert held["seed"] == 0
     del held["special_tokens"]
-    (tmp_path / "training.json").write_text(json.dumps(held))
-    train(fresh(), chat_tokenizer(), EXAMPLES, CONFIG, tmp_path)
+    (own / "training.json").write_text(json.dumps(held))
+    train(fresh(), chat_tokenizer(), EXAMPLES, CONFIG, own)
     other = dataclasses.replace(CONFIG, special_tokens=True)
     with pytest.raises(DataError, match="other settings"):
-        train(fresh(), chat_tokenizer(), EXAMPLES, other, tmp_path)
+        train(fresh(), chat_tokenizer(), EXAMPLES, other, own)
 
 
 def test_everything_is_counted_while_it_is_encoded() -> None:
@@ -198,14 +204,15 @@ def test_how_many_are_left_out_is_told(tmp_path: Path) -> None:
     assert heard == [(lengths.count(lengths[-1]), len(EXAMPLES))]
 
 
-def test_examples_that_are_held_back_are_measured_and_change_nothing(tmp_path: Path) -> None:
+def test_examples_that_are_held_back_are_measured_and_change_nothing(
+    trained: Path, tmp_path: Path
+) -> None:
     held_back, few = EXAMPLES[:10], EXAMPLES[:4]
-    train(fresh(), chat_tokenizer(), EXAMPLES, CONFIG, tmp_path / "without")
-    assert Metrics(tmp_path / "without").validation is None
+    assert Metrics(trained).validation is None
     for name, given, steps in (("many", held_back, [8]), ("few", few, [4, 8])):
         out = tmp_path / name
         train(fresh(), chat_tokenizer(), EXAMPLES, CONFIG, out, validation=given)
-        assert adapter(out) == adapter(tmp_path / "without")
+        assert adapter(out) == adapter(trained)
         rows = [json.loads(line) for line in (out / "metrics.jsonl").read_text().splitlines()]
         measured = {row["step"]: row["validation"] for row in rows if "validation" in row}
         assert list(measured) == steps, "at checkpoints only where it is cheap"
