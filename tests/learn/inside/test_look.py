@@ -41,12 +41,23 @@ SMALL = Experiment(
 @pytest.mark.parametrize(
     "changes",
     [
-        {"norm": "post", "positions": "rope", "format": "plain"},
+        {
+            "norm": "post",
+            "positions": "rope",
+            "format": "whole(places=3)",
+            "activation": "bilinear",
+        },
+        pytest.param(
+            {"norm": "post", "positions": "rope", "format": "plain"}, marks=pytest.mark.slow
+        ),
         pytest.param(
             {"loops": 3, "injection": True, "layers": 1, "scan_layers": True, "pauses": 2},
             marks=pytest.mark.slow,
         ),
-        {"format": "whole(places=3)", "positions": "learned", "activation": "bilinear"},
+        pytest.param(
+            {"format": "whole(places=3)", "positions": "learned", "activation": "bilinear"},
+            marks=pytest.mark.slow,
+        ),
     ],
 )
 def test_the_trace_ends_in_the_logits_of_the_model(changes):

@@ -18,6 +18,7 @@ from curta.learn.evaluation.exact import generated_right, teacher_forced
 from curta.learn.experiment import Experiment, Setup
 from curta.learn.keys import new_key
 from curta.learn.language import Language, Rows
+from curta.learn.models.transformer import Transformer
 from curta.learn.positions.compiled import Compiled
 from curta.learn.positions.retrievals import RULES, retrievals
 from curta.learn.reading import read
@@ -167,7 +168,13 @@ def test_trained_sharpness_has_a_gradient_and_frozen_heads_ignore_queries() -> N
     def gradients(here: Setup) -> object:
         model = filled(lambda: new_model(here, key=new_key(0)))
         places = here.positions.places(read(rows.tokens, rows.prompt_length, here.language))
-        return eqx.filter_grad(lambda model: jnp.sin(model(rows.tokens, places)).sum())(model)
+
+        @eqx.filter_jit
+        @eqx.filter_grad
+        def of_all(model: Transformer) -> jax.Array:
+            return jnp.sin(model(rows.tokens, places)).sum()
+
+        return of_all(model)
 
     frozen = gradients(HERE)
     columns = np.asarray(frozen.blocks[0].projection).reshape(8, 3, 4, 2)  # type: ignore[attr-defined]
@@ -184,7 +191,7 @@ def test_decoding_says_what_one_pass_judges() -> None:
     model = filled(lambda: new_model(HERE, key=new_key(0)))
     rows = HERE.sampler.rows(16, key=new_key(1), split="all")
     said = generated_right(model, HERE, rows)
-    assert (teacher_forced(model, HERE, rows).exact[0] == said).all()
+    assert (eqx.filter_jit(teacher_forced)(model, HERE, rows).exact[0] == said).all()
 
 
 @pytest.mark.slow

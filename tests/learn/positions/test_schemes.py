@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 
 import jax
@@ -63,6 +64,7 @@ REFUSED = {
 FORMATS = ("plain", "reversed", "reversed_operands", "reversed_both", "whole", "hints", "spaces")
 
 
+@cache
 def language(format_name: str = "reversed") -> Language:
     """Sums in a format; products where it cannot write sums."""
     written = catalogue.format_(format_name)

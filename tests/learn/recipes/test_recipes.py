@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -45,6 +46,12 @@ FIGURE = re.compile(
 )
 
 
+@cache
+def problems_of(experiment: Experiment) -> Problems:
+    """What its evaluation asks; several claims are of one experiment."""
+    return Problems(Setup(experiment), experiment.evaluation)
+
+
 def is_measured(figure: str, experiment: Experiment) -> bool:
     """Whether an evaluation of the experiment comes to such a figure."""
     found = FIGURE.fullmatch(figure)
@@ -55,7 +62,7 @@ def is_measured(figure: str, experiment: Experiment) -> bool:
     if found["walked"]:
         return int(found["walked"]) in config.walks
     if found["digits"]:
-        cells = Problems(Setup(experiment), config).cells
+        cells = problems_of(experiment).cells
         return any(set(cell.sizes) == {int(found["digits"])} for cell in cells)
     return found["suite"] != "ood" or config.values is not None
 
@@ -88,7 +95,7 @@ def test_claims_are_of_the_questions_that_their_words_name(name: str) -> None:
             length = figure.partition("@")[2]
             assert words.startswith(f"{length} digits, step by step, bookkeeping outside")
             continue
-        problems = Problems(Setup(experiment), experiment.evaluation)
+        problems = problems_of(experiment)
         if "@" in figure or ".longer" in figure:
             check_lengths(words, figure, problems)
         elif ".ood" in figure:
