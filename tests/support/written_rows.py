@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 
 from curta.learn.alphabet import PAUSE
+from curta.learn.experiment import Setup
 from curta.learn.language import Language, Rows
+from curta.learn.reading import read
 
 
 def written_rows(language: Language, texts: Sequence[str], width: int = 0) -> Rows:
@@ -23,3 +26,13 @@ def written_rows(language: Language, texts: Sequence[str], width: int = 0) -> Ro
     present = np.ones(len(texts), bool)
     arrays = (tokens, np.array(prompts, np.int32), lengths, present)
     return Rows(*map(jnp.asarray, arrays))
+
+
+def places_of(here: Setup, rows: Rows) -> jax.Array:
+    """What positions say of each token; compiled as one, not operation by operation."""
+
+    @jax.jit
+    def places(rows: Rows) -> jax.Array:
+        return here.positions.places(read(rows.tokens, rows.prompt_length, here.language))
+
+    return places(rows)

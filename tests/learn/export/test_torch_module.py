@@ -27,11 +27,10 @@ from curta.learn.language import Rows
 from curta.learn.models.config import ModelConfig
 from curta.learn.models.transformer import Transformer
 from curta.learn.positions.base import Positions
-from curta.learn.reading import read
 from curta.learn.training.state import new_model
 from tests.support.filled_models import filled
 from tests.support.slow import some
-from tests.support.written_rows import written_rows
+from tests.support.written_rows import places_of, written_rows
 
 TINY = ModelConfig(width=8, layers=2, heads=2, feedforward=12)
 
@@ -57,7 +56,7 @@ def exported(here: Setup, model: Transformer, path: Path) -> torch_module.Transf
 
 
 def jax_logits(here: Setup, model: Transformer, rows: Rows) -> np.ndarray:
-    places = here.positions.places(read(rows.tokens, rows.prompt_length, here.language))
+    places = places_of(here, rows)
     return np.asarray(eqx.filter_jit(model)(rows.tokens, places))
 
 
@@ -123,7 +122,7 @@ def test_randomised_places_have_to_be_given(tmp_path: Path) -> None:
     there = exported(here, model, tmp_path)
     with pytest.raises(ValueError, match="give places="):
         torch_logits(there, rows)
-    places = here.positions.places(read(rows.tokens, rows.prompt_length, here.language))
+    places = places_of(here, rows)
     theirs = there(torch.tensor(np.array(rows.tokens)), torch.tensor(np.array(places)))
     ours = jax_logits(here, model, rows)
     np.testing.assert_allclose(theirs.detach().numpy(), ours, atol=1e-4 * np.abs(ours).max())

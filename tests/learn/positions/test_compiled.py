@@ -26,7 +26,7 @@ from curta.learn.training.loop import train
 from curta.learn.training.state import new_model, of_seed
 from tests.support.filled_models import filled
 from tests.support.slow import draws
-from tests.support.written_rows import written_rows
+from tests.support.written_rows import places_of, written_rows
 
 
 def fetched(texts: list[str], heads: str, spoken: Language) -> np.ndarray:
@@ -151,7 +151,7 @@ def test_attention_is_on_what_is_fetched(frozen: bool) -> None:
     positions = f"compiled(heads='first second first-1', others='alibi', frozen={frozen})"
     here = Setup(HERE.experiment.with_(positions=positions))
     model, rows = filled(lambda: new_model(here, key=new_key(0))), drawn(here)
-    places = here.positions.places(read(rows.tokens, rows.prompt_length, here.language))
+    places = places_of(here, rows)
     context = model.context(places, rows.tokens.shape[1])
     query, held = model.blocks[0].projected(model.embed(rows.tokens, places), context)
     attention = np.asarray(model.blocks[0].attention(query, held, context))
@@ -167,7 +167,7 @@ def test_trained_sharpness_has_a_gradient_and_frozen_heads_ignore_queries() -> N
 
     def gradients(here: Setup) -> object:
         model = filled(lambda: new_model(here, key=new_key(0)))
-        places = here.positions.places(read(rows.tokens, rows.prompt_length, here.language))
+        places = places_of(here, rows)
 
         @eqx.filter_jit
         @eqx.filter_grad
@@ -191,7 +191,7 @@ def test_decoding_says_what_one_pass_judges() -> None:
     model = filled(lambda: new_model(HERE, key=new_key(0)))
     rows = HERE.sampler.rows(16, key=new_key(1), split="all")
     said = generated_right(model, HERE, rows)
-    assert (eqx.filter_jit(teacher_forced)(model, HERE, rows).exact[0] == said).all()
+    assert (teacher_forced(model, HERE, rows).exact[0] == said).all()
 
 
 @pytest.mark.slow
