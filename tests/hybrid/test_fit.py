@@ -32,7 +32,7 @@ def problems() -> object:
         ("kernel", 1, SHORT),
         ("table", 3, COOL),
         ("interpreter", 2, COOL),
-        ("automaton", 2, COOL),
+        pytest.param("automaton", 2, COOL, marks=pytest.mark.slow),
     ],
 )
 def test_what_is_found_is_right_in_the_weights(

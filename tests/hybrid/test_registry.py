@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 pytest.importorskip("transformers")
 
-from curta.hybrid.modules import modules_of, registry, use_of
+from curta.hybrid.modules import Module, modules_of, registry, use_of
 from tests.support.slow import draws
 
 WHOLE = st.integers(-(10**200), 10**200)
@@ -30,8 +30,14 @@ NUMBERS = st.lists(st.integers(-1000, 1000).map(lambda n: n / 8), min_size=2, ma
 
 
 @pytest.fixture(scope="module")
-def call() -> Callable[..., Any]:
-    tools = {module.name: module.tool for name in registry() for module in modules_of([name])}
+def shipped() -> dict[str, list[Module]]:
+    """What is in each file."""
+    return {name: modules_of([name]) for name in registry()}
+
+
+@pytest.fixture(scope="module")
+def call(shipped: dict[str, list[Module]]) -> Callable[..., Any]:
+    tools = {module.name: module.tool for modules in shipped.values() for module in modules}
 
     def made(name: str, *arguments: Any) -> Any:
         names = tools[name].parameters["properties"]
@@ -49,11 +55,11 @@ def trapped(value: Any) -> bool:
 few = settings(max_examples=draws(25), deadline=None)
 
 
-def test_each_file_says_when_to_use_it() -> None:
+def test_each_file_says_when_to_use_it(shipped: dict[str, list[Module]]) -> None:
     assert len(registry()) >= 12
     for name, path in registry().items():
         assert len(use_of(path)) > 20, name
-        for module in modules_of([name]):
+        for module in shipped[name]:
             assert module.tool.description, module.name
 
 
