@@ -194,11 +194,12 @@ def test_several_outputs_of_each_prompt() -> None:
         next(made.stream("a", **options))
 
 
-def test_an_answer_is_given_whole_or_not_at_all() -> None:
+@pytest.mark.parametrize("step", [5, pytest.param(1, marks=pytest.mark.slow)])
+def test_an_answer_is_given_whole_or_not_at_all(step: int) -> None:
     """Wherever a limit falls: half a number would be a wrong one. All ways say the same there."""
     made, prompts = generator("grouped queries"), PROMPTS[:3]
     cut = 0
-    for limit in range(1, TOKENS, 2):
+    for limit in range(1, TOKENS, step):
         options = {"max_new_tokens": limit, "logits_processor": LogitsProcessorList([Push()])}
         together = made.generate(prompts, **options)
         for prompt, output in zip(prompts, together, strict=True):

@@ -310,7 +310,14 @@ PROMPTS = [
 ]
 
 
-@pytest.mark.parametrize("family", ["grouped queries", "linear attention", "state space"])
+@pytest.mark.parametrize(
+    "family",
+    [
+        "grouped queries",
+        "linear attention",
+        pytest.param("state space", marks=pytest.mark.slow),
+    ],
+)
 def test_own_calls_are_decoded_as_the_reference_does(family: str) -> None:
     """One row, a batch, a stream: an answer in the template's words, and the cache kept."""
     made = CalcGenerator(model(family), tools_tokenizer(), format="own")

@@ -374,7 +374,7 @@ def test_every_answer_is_a_call_or_has_the_schema(key: str) -> None:
     writes = CalcGenerator(model(FAMILY), tools_tokenizer())
     shape = SHAPE | {"properties": {key: {"enum": ["weather", "sum"]}}, "required": [key]}
     ways = set()
-    given = {"tools": [WEATHER], "temperature": 1.0} | shaped(shape)
+    given = {"tools": [WEATHER], "temperature": 1.0, "max_tokens": 80} | shaped(shape)
     with server(terse, writes=writes, batch=2) as serving:
         for seed in range(8):
             (choice,) = create(serving, seed=seed, **given).choices
