@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cache
 
+import numpy as np
+
 from curta.engine import Engine, Level
 from curta.machine.core_program import CoreProgram, Segment
 from curta.machine.encode import encode, encode_segment, encode_word
@@ -39,9 +41,9 @@ def spoken(
     """All tokens after the prompt, what the host appends among them."""
     engine = weights(level, extensions)
     session, names = engine.session(), engine.vocabulary
-    following = 0
-    for token in engine.encode(encode(program)):
-        following = session.feed(token)
+    prompt = np.array(engine.encode(encode(program)), dtype=np.int32)
+    *_, last = session.read(prompt, np.ones(len(prompt), dtype=np.bool_))
+    following = int(last[-1])
     trace: list[str] = []
     left = list(given)
     while True:
@@ -62,14 +64,16 @@ def spoken(
 
 def expected(
     program: CoreProgram, given: Sequence[Given] = (), extensions: Extensions = ()
-) -> list[str]:
-    """The same of the reference machine."""
+) -> tuple[list[str], list[slice]]:
+    """The same of the reference machine, and which of it the machine says, stop by stop."""
     machine = CoreMachine(program, extensions)
-    left = list(given)
+    left, turns = list(given), list[slice]()
     while True:
+        start = len(machine.tokens)
         wanted = machine.run()
+        turns.append(slice(start, len(machine.tokens)))
         if not left:
-            return machine.tokens
+            return machine.tokens, turns
         if wanted in (READ, AWAIT):
             while isinstance(left[0], Segment):
                 machine.tokens += encode_segment(left[0])
@@ -83,9 +87,17 @@ def assert_same(
     level: Level = "native",
     extensions: Extensions = (),
 ) -> None:
-    """The weights say what the reference machine says; else the first difference."""
-    said = spoken(program, given, level, extensions)
-    right = expected(program, given, extensions)
-    for place, (got, wanted) in enumerate(zip(said, right, strict=False)):
-        assert got == wanted, f"token {place}: {got}, expected {wanted}, after {right[:place][-8:]}"
-    assert len(said) == len(right)
+    """The weights say what the reference machine says; else the first difference. They read all of
+    it: what they say behind tokens that are right so far is what they would have gone on with.
+    """
+    right, turns = expected(program, given, extensions)
+    engine = weights(level, extensions)
+    tokens = np.array(engine.encode([*encode(program), *right]), dtype=np.int32)[:-1]
+    asked = np.arange(len(tokens)) >= len(tokens) - len(right)
+    said = np.concatenate([*engine.session().read(tokens, asked)])[asked]
+    for turn in turns:
+        for place in range(turn.start, turn.stop):
+            got, wanted = engine.vocabulary[said[place]], right[place]
+            after = right[:place][-8:]
+            assert got == wanted, f"token {place}: {got}, expected {wanted}, after {after}"
+            assert (said[place] in engine.stops) == (place == turn.stop - 1)
