@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from bench.count_instructions import run_in_wasmtime
+from curta.machine import toolchain
 from curta.machine.libc import build
 from curta.machine.load import lower_program
 from curta.machine.runtime.build import compiler_version
@@ -110,17 +111,26 @@ FLOATS = (
 )
 
 
-@pytest.mark.parametrize(
-    "flags",
-    [
-        ("-x", "c"),
-        *(pytest.param((flag,), marks=pytest.mark.slow) for flag in ("-s", "-O0", "-g", "-flto")),
-    ],
-)
+@pytest.mark.slow  # zig compiles its library
+@pytest.mark.parametrize("flags", [("-x", "c"), ("-s",), ("-O0",), ("-g",), ("-flto",)])
 def test_flags_do_not_matter(tmp_path: Path, flags: tuple[str, ...]) -> None:
     module = program(tmp_path, FLOATS, *flags)
     assert run_in_wasmtime(module).stdout == b"0.125 1.5\n"
     assert b"printf_core" not in module
+
+
+def test_flags_that_say_what_files_are_do_not_say_so_of_objects(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In a program without zig's library, which it would compile for such flags."""
+    monkeypatch.setattr(toolchain, "LIBRARIES", ())
+    flags = ("-x", "c", "-nostdlib", "-Wl,--no-entry,--import-symbols")
+    source = """int vfprintf(void *, const char *, void *);
+    __attribute__((export_name("print"))) int print(void *stream, void *arguments) {
+        return vfprintf(stream, "%d", arguments);
+    }"""
+    assert not Compilation(("program.c",), flags).is_plain
+    assert b"curta_emit" in program(tmp_path, source, *flags)
 
 
 @pytest.mark.slow

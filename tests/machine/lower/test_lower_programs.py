@@ -12,7 +12,7 @@ from curta.machine.flags import FEATURES
 from curta.machine.lower import LowerOptions
 from curta.machine.wasm.decode import decode
 from tests.machine.lower.core_run import CoreInstance, Exit
-from tests.machine.wasm.c_programs import compile_c
+from tests.machine.wasm.c_programs import compile_wasi
 
 PROGRAMS = sorted((Path(__file__).parent / "programs").glob("*.c"))
 STDIN = b"12 apples\nand 30 pears\n7"
@@ -29,9 +29,8 @@ ARGUMENTS = ("program", "one", "", "two words")
 )
 @pytest.mark.parametrize("level", ["-O2", pytest.param("-O0", marks=pytest.mark.slow)])
 def test_lowered_programs_print_what_they_print_in_wasmtime(path: Path, level: str) -> None:
-    # For these other tests have had the C library compiled.
     flags = ("--target=wasm32-wasi", f"-mcpu={FEATURES}", "-g0")
-    binary = compile_c(path.read_text(), *flags, level)
+    binary = compile_wasi(path.read_text(), *flags, level)
     assert run_lowered(binary, LowerOptions()) == run_in_wasmtime(binary)
 
 

@@ -6,9 +6,6 @@ stands between program and library; it is generated from the signatures below.
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -18,8 +15,8 @@ import wasmtime
 
 from curta.machine.flags import FLAGS
 from curta.machine.runtime.build import WASI
-from curta.settings import read_settings
 from tests.machine.runtime.runtime_wasi_signatures import SIGNATURES
+from tests.machine.wasm.c_programs import compile_wasi
 
 
 def adapter_text() -> str:
@@ -223,14 +220,6 @@ def run_on_wasmtime(program: bytes, surroundings: Surroundings) -> Run:
 
 
 def compile_program(source: Path, *, import_memory: bool) -> bytes:
-    """C to WebAssembly with WASI."""
-    with tempfile.TemporaryDirectory() as folder:
-        output = Path(folder) / "program.wasm"
-        flags = [*FLAGS, "-o", str(output)]
-        if import_memory:
-            flags += ["-Wl,--import-memory", "-Wl,--export-memory"]
-        command = [sys.executable, "-m", "ziglang", "cc", *flags, str(source)]
-        caches = str(read_settings().cache_directory / "zig")  # the C library is there, mostly
-        environment = {"ZIG_GLOBAL_CACHE_DIR": caches, "ZIG_LOCAL_CACHE_DIR": caches}
-        subprocess.run(command, check=True, capture_output=True, env=os.environ | environment)
-        return output.read_bytes()
+    """C to WebAssembly with WASI, by the flags of programs, without pieces of curta's own."""
+    linked = ["--import-memory"] if import_memory else []
+    return compile_wasi(source.read_text(), *FLAGS, linked=linked)

@@ -6,7 +6,11 @@ import os
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
+
+from curta.machine.flags import COMMON
+from curta.machine.libc.archives import unpacked
 
 FREESTANDING = r"""
 typedef unsigned u32;
@@ -120,20 +124,35 @@ int main(void) {
 
 
 def compile_c(source: str, *flags: str) -> bytes:
-    """A WebAssembly binary; zig's caches stay in a folder of the tests."""
+    """A WebAssembly binary, or an object."""
+    with tempfile.TemporaryDirectory() as name:
+        written, made = Path(name) / "program.c", Path(name) / "program.wasm"
+        written.write_text(source)
+        run_zig("cc", "-O2", *flags, "-o", str(made), str(written))
+        return made.read_bytes()
+
+
+def compile_wasi(source: str, *flags: str, linked: Sequence[str] = ()) -> bytes:
+    """The same of a program with WASI, linked with the C library that comes with curta if it is of
+    this zig: to compile its own takes zig half a minute.
+    """
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        cache = Path(os.environ["CURTA_CACHE"]) / "zig"
-        (folder / "program.c").write_text(source)
-        command = [sys.executable, "-m", "ziglang", "cc", "-O2", *flags]
-        subprocess.run(
-            [*command, "-o", folder / "program.wasm", folder / "program.c"],
-            check=True,
-            env=os.environ
-            | {"ZIG_GLOBAL_CACHE_DIR": str(cache), "ZIG_LOCAL_CACHE_DIR": str(cache)},
-            capture_output=True,
-        )
+        archives = unpacked(("c",), COMMON, folder)
+        if archives is None:
+            return compile_c(source, *flags, *(f"-Wl,{word}" for word in linked))
+        (folder / "program.o").write_bytes(compile_c(source, *flags, "-c"))
+        words = archives.link("command", [str(folder / "program.o")], linked)
+        run_zig("wasm-ld", *words, "-o", str(folder / "program.wasm"))
         return (folder / "program.wasm").read_bytes()
+
+
+def run_zig(*words: str) -> None:
+    """Its caches stay in a folder of the tests."""
+    cache = str(Path(os.environ["CURTA_CACHE"]) / "zig")
+    caches = {"ZIG_GLOBAL_CACHE_DIR": cache, "ZIG_LOCAL_CACHE_DIR": cache}
+    command = [sys.executable, "-m", "ziglang", *words]
+    subprocess.run(command, check=True, env=os.environ | caches, capture_output=True)
 
 
 def compile_freestanding(*flags: str) -> bytes:
