@@ -23,6 +23,7 @@ from curta.machine.wasm.opcodes import OPCODES
 from curta.machine.wasm.text import assemble
 from tests.machine.lower.lower_cases import LOWER_CASES
 from tests.machine.wasm.wasm_cases import CASES
+from tests.support.slow import some
 
 TEXTS = {name: text for name, (text, _) in CASES.items()}
 TEXTS |= {f"lower: {name}": text for name, (text, _) in LOWER_CASES.items()}
@@ -169,7 +170,7 @@ def test_what_is_changed_is_refused(change: str) -> None:
 @pytest.mark.parametrize(
     ("change", "every"),
     [
-        ("source", 7),
+        ("source", 10),
         pytest.param("source", 1, marks=pytest.mark.slow),
         pytest.param("register", 1, marks=pytest.mark.slow),
         pytest.param("swapped", 1, marks=pytest.mark.slow),
@@ -210,7 +211,7 @@ IN_LIBRARY = [
 ]
 
 
-@pytest.mark.parametrize("name", IN_LIBRARY)
+@pytest.mark.parametrize("name", some(10, IN_LIBRARY))
 def test_another_function_of_the_library_is_refused(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -244,7 +245,7 @@ def renamed(program: CoreProgram, names: dict[int, int]) -> Claims:
     return replace(program.claims, blocks=blocks)
 
 
-@pytest.mark.parametrize("every", [3, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("every", [6, pytest.param(1, marks=pytest.mark.slow)])
 def test_claims_are_needed_and_looked_at(every: int) -> None:
     """Without any, a loop is followed without an end; a wrong one is not passed over."""
     module = decode(assemble(EUCLID))
