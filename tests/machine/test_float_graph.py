@@ -34,7 +34,7 @@ from tests.support.float_unit import (
 from tests.support.graph_values import Numbers
 from tests.support.slow import draws
 
-COUNT = draws(8000)
+COUNT = draws(8000, 800)
 """Of every operation by default."""
 BATCH = 16384
 SLOW = 64

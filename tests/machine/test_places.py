@@ -85,8 +85,17 @@ def now(monkeypatch: pytest.MonkeyPatch) -> Machine:
 
 @pytest.fixture(scope="module")
 def mixture(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("places") / "mixture.c"
-    path.write_text("#define ROUNDS 400\n" + MIXTURE)
+    return written(tmp_path_factory.mktemp("places"), 400)
+
+
+@pytest.fixture(scope="module")
+def short_mixture(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return written(tmp_path_factory.mktemp("short"), 250)
+
+
+def written(folder: Path, rounds: int) -> Path:
+    path = folder / "mixture.c"
+    path.write_text(f"#define ROUNDS {rounds}\n{MIXTURE}")
     return path
 
 
@@ -195,14 +204,14 @@ def in_pieces(
 
 
 def test_samples_and_code_go_on_from_chapter_to_chapter(
-    now: Machine, mixture: Path, monkeypatch: pytest.MonkeyPatch
+    now: Machine, short_mixture: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """None of which is long enough for a sample of its own."""
     monkeypatch.setattr(hot, "SAMPLED_NOW", 3000)
     monkeypatch.setattr(hot, "WINDOW_NOW", 1000)
     monkeypatch.setattr(builds, "MOST_PLACES", 60)
-    said, figures = tokens_of(now, mixture, chapter_tokens=10_000)
-    expected = general(monkeypatch, mixture, chapter_tokens=10_000)
+    said, figures = tokens_of(now, short_mixture, chapter_tokens=10_000)
+    expected = general(monkeypatch, short_mixture, chapter_tokens=10_000)
     np.testing.assert_array_equal(said, expected)
     assert figures.chapters > 5
     assert figures.placed > 0
@@ -433,10 +442,13 @@ def test_examples(
     assert run.placed > 0
 
 
-def test_code_is_compared_again_once_something_was_taken(now: Machine, mixture: Path) -> None:
+def test_code_is_compared_again_once_something_was_taken(
+    now: Machine, short_mixture: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Only directly behind the prompt it is enough that it fitted there before."""
+    monkeypatch.setattr(builds, "MOST_PLACES", 60)
     for _ in range(3):
-        tokens_of(now, mixture)
+        tokens_of(now, short_mixture)
     workshop = now.engine.workshop  # type: ignore[attr-defined]
     program, code = workshop.fitting
     session = now.engine.session()

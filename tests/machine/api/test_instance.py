@@ -13,7 +13,8 @@ import pytest
 
 from curta import Machine, Trap
 from curta.errors import CurtaError, ExitError, FileError, LimitError, ProgramError, UserError
-from curta.machine.conversation import UNTOLD_SECONDS, Conversation, ConversationLimits, Figures
+from curta.machine import conversation
+from curta.machine.conversation import Conversation, ConversationLimits, Figures
 from curta.machine.encode import encode
 from curta.machine.host import Host
 from curta.machine.instance import Instance
@@ -168,17 +169,18 @@ def test_a_token_limit_is_an_error_and_not_a_hang() -> None:
         instance.invoke("add", 1, 1)
 
 
-def test_figures_are_told_now_and_then() -> None:
+def test_figures_are_told_now_and_then(monkeypatch: pytest.MonkeyPatch) -> None:
     """Not behind every chunk: a run waits for its ledger then, which another thread keeps. But how
     far it came in the end is told whatever the time."""
-    limit, seen = LOADED.prompt().size + 3_000_000, list[Figures]()
+    monkeypatch.setattr(conversation, "UNTOLD_SECONDS", untold := 0.002)
+    limit, seen = LOADED.prompt().size + 300_000, list[Figures]()
     instance = started(Host(on_progress=seen.append), ConversationLimits(max_tokens=limit))
     del seen[:]
     with pytest.raises(LimitError):
         instance.invoke("spin")
     *before, last = seen
     assert last == instance.figures
-    assert all(b.seconds >= a.seconds + UNTOLD_SECONDS for a, b in pairwise(before))
+    assert all(b.seconds >= a.seconds + untold for a, b in pairwise(before))
 
 
 def test_the_last_figures_told_are_those_of_the_run() -> None:

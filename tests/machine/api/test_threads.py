@@ -79,14 +79,14 @@ def watched(work: Callable[[], object], look: Callable[[], object]) -> int:
 def test_who_looks_at_figures_disturbs_nothing(
     level: MachineLevel, chapter_tokens: int | None
 ) -> None:
-    machine = Machine(level)
+    machine, number = Machine(level), 17 if level == "native" else 12
 
     def begin() -> Instance:
         return machine.begin(MODULE, chapter_tokens=chapter_tokens)
 
     def work(instance: Instance) -> None:
         for _ in range(4):
-            assert instance.invoke("fibonacci", 17) == 1597
+            assert instance.invoke("fibonacci", number) == {17: 1597, 12: 144}[number]
 
     alone, seen = begin(), begin()
     work(alone)

@@ -17,6 +17,7 @@ from curta.machine.kept.journal import MAGIC, Journal, Record
 from curta.machine.kept.keeping import Ready
 from curta.machine.kept.resume import resume
 from tests.machine.kept.kept_program import GIVEN, MODULE, OPTIONS, REFERENCE, goes_on
+from tests.support.slow import draws
 
 Capture = pytest.CaptureFixture[str]
 
@@ -47,8 +48,8 @@ def test_a_run_that_is_killed_at_any_moment_goes_on(
     with KeptRun.open(whole) as kept:
         begun = kept.marks[0].record.place
         ends = sorted({mark.record.place for mark in kept.marks})
-    near = {end + step for end in ends for step in (-30, -14, -13, -1, 0, 1)}
-    for length in sorted({*range(begun, len(content), 997), *near, len(content) - 1}):
+    near = {end + step for end in ends[:: draws(1, 4)] for step in (-30, -14, -13, -1, 0, 1)}
+    for length in sorted({*range(begun, len(content), draws(997, 3997)), *near, len(content) - 1}):
         path.write_bytes(content[:length])
         with KeptRun.open(path) as kept:
             output = kept.streams[Kind.OUTPUT]
