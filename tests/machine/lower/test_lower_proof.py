@@ -170,7 +170,7 @@ def test_what_is_changed_is_refused(change: str) -> None:
 @pytest.mark.parametrize(
     ("change", "every"),
     [
-        ("source", 10),
+        ("source", 24),
         pytest.param("source", 1, marks=pytest.mark.slow),
         pytest.param("register", 1, marks=pytest.mark.slow),
         pytest.param("swapped", 1, marks=pytest.mark.slow),
@@ -182,12 +182,13 @@ def test_wrong_claims_make_nothing_right(change: str, every: int) -> None:
     program = lower(module)
     start = program.claims.functions["user", 0]
     registers = {r for claim in program.claims.blocks.values() for r in claim.registers}
-    pairs = [*permutations(sorted(registers), 2)][::every]
+    pairs = [*permutations(sorted(registers), 2)]
     assert len(pairs) > 4
     tried = 0
     for at in range(start, len(program.instructions)):
         old = program.instructions[at]
-        for one, other in pairs if kind_of(old.operation) == "value" else ():
+        some_pairs = pairs[at % every :: every]
+        for one, other in some_pairs if kind_of(old.operation) == "value" else ():
             names = {one: other, other: one}
             changed = {
                 "source": replace(old, a=names.get(old.a, old.a)),
