@@ -14,6 +14,7 @@ from curta import Machine
 from curta.explore.program import Asked, ExploredProgram
 from curta.machine.ledger import PlainLedger
 from tests.explore.conftest import MIXED
+from tests.support.slow import draws
 
 Open = Callable[..., Any]
 
@@ -80,7 +81,7 @@ def test_its_state_is_that_of_the_ledger(page: Any, run: Any, explored: Explored
         ledger.give(segment)
     address = next(one.at for one in explored.debug.globals if one.name == "table")
     at = prompt
-    for position in np.linspace(prompt, len(ids) - 2, 40).astype(int).tolist():
+    for position in np.linspace(prompt, len(ids) - 2, draws(40, 12)).astype(int).tolist():
         ledger.take(ids[at : position + 1])
         at = position + 1
         now = page.evaluate(

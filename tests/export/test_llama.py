@@ -36,7 +36,7 @@ def begun(name: str, text: str) -> list[int]:
     return [len(model.vocabulary), *tokens]
 
 
-@pytest.mark.parametrize("name", some(8, NARROW))
+@pytest.mark.parametrize("name", some(5, NARROW))
 def test_it_says_what_the_plain_level_says(name: str, tmp_path: Path) -> None:
     write_llama(narrow_model_of(name), tmp_path)
     model, plain = opened(tmp_path), load(narrow_model_of(name), "plain")
