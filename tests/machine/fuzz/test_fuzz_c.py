@@ -16,8 +16,9 @@ from curta.machine.toolchain import read_program
 from curta.machine.verify.on_wasmtime import Outcome, run_on_wasmtime
 from tests.machine.fuzz.c_generator import CProgram
 from tests.machine.fuzz.rounds import LEVELS, levels, seeds
+from tests.support.slow import draws
 
-PROGRAMS = 2
+PROGRAMS = draws(2, 1)
 FLAGS = ("-fwrapv", "-ffp-contract=off", "-w")
 MOST_TOKENS = 20_000_000
 NATIVE_COMPILER = shutil.which("gcc")
@@ -32,7 +33,7 @@ def test_programs_print_the_same_everywhere(machine: Machine, seed: int, tmp_pat
         path.write_text(CProgram(random, 3 + random.randrange(8)).text)
         check(machine, path, random, random.choice(levels(seed)), tally)
     print(dict(tally))
-    assert tally["programs"] >= PROGRAMS - 1
+    assert tally["programs"] >= max(1, PROGRAMS - 1)
 
 
 def check(machine: Machine, path: Path, random: Random, level: str, tally: Counter[str]) -> None:

@@ -17,11 +17,12 @@ from tests.machine.wasm.chain_draw import chain_module, draw_arguments
 from tests.machine.wasm.chain_meter import Meter
 from tests.machine.wasm.chain_nodes import Node, nodes_of, random_node
 from tests.machine.wasm.chain_table import Pair, pairs
+from tests.support.slow import draws
 
 CALLS = 6
 PACK = 96
 """Functions in a module: the functions of the library are lowered once for each module."""
-SAMPLE = 40
+SAMPLE = draws(40, 16)
 BLOCKS = 50
 MOST_TURNS = 8
 

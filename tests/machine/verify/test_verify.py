@@ -47,6 +47,7 @@ from curta.machine.verify.on_wasmtime import (
 from curta.machine.vocabulary import TOKENS
 from curta.machine.wasm.text import assemble
 from curta.machine.weights import load_machine
+from tests.support.slow import draws
 
 Capture = pytest.CaptureFixture[str]
 
@@ -107,7 +108,7 @@ def test_any_wrong_token_is_named(
 ) -> None:
     ids, prompt = run.trace.ids, run.figures.prompt_tokens
     spoken = np.flatnonzero(spoken_by_machine(ids, prompt))
-    for place in spoken[:: 1 + len(spoken) // 5].tolist():
+    for place in spoken[:: 1 + len(spoken) // draws(5, 3)].tolist():
         wrong = ids.copy()
         wrong[place] = FIRST_LAST + 200 if ids[place] != FIRST_LAST + 200 else FIRST_LAST
         words = (
