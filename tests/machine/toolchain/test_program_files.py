@@ -16,6 +16,7 @@ import pytest
 from bench.count_instructions import run_in_wasmtime
 from curta.errors import SourceError, TextFormatError, ToolchainError, UserError
 from curta.machine import toolchain
+from curta.machine.flags import LIBRARIES
 from curta.machine.libc.build import PIECES
 from curta.machine.toolchain import Watcher, dependencies, read_program, split_flags
 from curta.machine.wasm.decode import decode
@@ -327,11 +328,22 @@ def test_flags_by_which_there_is_no_program(folder: Path, flag: str) -> None:
         read_program("hello.c", ["-O1", flag])
 
 
-def test_functions_alone_need_no_library(folder: Path) -> None:
+@pytest.mark.parametrize(
+    ("flags", "libraries"),
+    [
+        ("-nostdlib -Wl,--no-entry", ()),
+        # With the emulated ones zig compiles its C library, too.
+        pytest.param("-nostdlib", LIBRARIES, marks=pytest.mark.slow),
+        pytest.param("-ffreestanding", LIBRARIES, marks=pytest.mark.slow),
+    ],
+)
+def test_functions_alone_need_no_library(
+    flags: str, libraries: tuple[str, ...], folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(toolchain, "LIBRARIES", libraries)
     (folder / "add.c").write_text("int add(int a, int b) { return a + b; }\n")
-    for flag in ("-ffreestanding", "-nostdlib"):
-        module = read_program("add.c", [flag], library=True)
-        assert "add" in {entry.name for entry in decode(module).exports}
+    module = read_program("add.c", flags.split(), library=True)
+    assert "add" in {entry.name for entry in decode(module).exports}
 
 
 def test_two_processes_at_once(folder: Path) -> None:
@@ -362,7 +374,8 @@ def test_two_processes_at_once(folder: Path) -> None:
          ["-Ib"], {"n.h": "#define N 2\n"}),
         ({"main.c": '#include "n.h"\n', "b/n.h": "#define N 1\n"},
          ["-Ia", "-Ib"], {"a/n.h": "#define N 2\n"}),
-        ({"main.c": "", "f.rsp": "-DN=1\n"}, ["@f.rsp"], {"f.rsp": "-DN=2\n"}),
+        pytest.param({"main.c": "", "f.rsp": "-DN=1\n"}, ["@f.rsp"], {"f.rsp": "-DN=2\n"},
+                     marks=pytest.mark.slow),  # zig compiles its library
         ({"main.c": '#include <limits.h>\n#ifndef N\n#define N 1\n#endif\n'},
          ["-I."], {"limits.h": "#define N 2\n"}),
     ],
@@ -428,6 +441,7 @@ def test_what_flags_may_read_is_known_or_nothing_is_kept(
     assert (compilation.cached() is not None) == is_kept
 
 
+@pytest.mark.slow  # zig compiles its library
 def test_a_program_is_linked_again_when_an_archive_has_changed(folder: Path) -> None:
     (folder / "main.c").write_text("int one(void);\nint main(void) { return one(); }\n")
     zig = [toolchain.zig().executable]
@@ -464,11 +478,28 @@ def test_a_name_is_never_a_flag(name: str, tmp_path: Path, monkeypatch: pytest.M
     assert read_program(f"./{name}") == read_program(name)
 
 
+NINE = "int nine(void) { return 9; }\n"
+
+
+@pytest.mark.slow  # zig compiles its library
 def test_sources_among_the_flags(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    Path("nine.c").write_text("int nine(void) { return 9; }\n")
+    Path("nine.c").write_text(NINE)
     Path("main.c").write_text("int nine(void);\nint main(void) { return nine(); }\n")
     assert read_program("main.c", ["nine.c"]).startswith(toolchain.WASM_MAGIC)
+
+
+def test_functions_among_the_flags(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same without any library."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(toolchain, "LIBRARIES", ())
+    Path("nine.c").write_text(NINE)
+    Path("ten.c").write_text("int nine(void);\nint ten(void) { return nine() + 1; }\n")
+    alone = ["-nostdlib", "-Wl,--no-entry"]
+    exports = decode(read_program("ten.c", ["nine.c", *alone], library=True)).exports
+    assert {"nine", "ten"} <= {entry.name for entry in exports}
+    with pytest.raises(SourceError, match="nine"):
+        read_program("ten.c", alone, library=True)
 
 
 @pytest.mark.parametrize("flag", ["--version", "-E", "-S"])
