@@ -101,7 +101,7 @@ def answer(options: Options, program: GalleryProgram) -> int:
             note = shlex.join(["curta", "gallery", program.name, text])
             given = [1] * len(prompt) + [0] * len(generated)
             ids = engine.encode([*prompt, *generated])
-            save_trace(options.save_trace, engine.model, ids, given, note=note)
+            save_trace(options.save_trace, engine, ids, given, note=note)
     if options.tokens:
         print()
     if options.input is None:

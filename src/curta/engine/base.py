@@ -158,6 +158,13 @@ class Engine(ABC):
         """What the weights compute: the same for all compilations of a graph, at all levels."""
         return self.model.identity
 
+    @cached_property
+    def digest(self) -> str:
+        """Which weights a trace is of."""
+        from curta.compiler.model import model_digest
+
+        return model_digest(self.model)
+
     # -- what users call ----------------------------------------------------------------------
 
     def generate(self, prompt: Iterable[str], max_new_tokens: int | None = None) -> Iterator[str]:

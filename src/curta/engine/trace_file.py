@@ -8,7 +8,7 @@ out whether that is true.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from curta.engine.base import Engine
 from curta.errors import FileError
 
 if TYPE_CHECKING:
@@ -48,23 +49,27 @@ class SavedTrace:
 
 def save_trace(
     path: str | Path,
-    model: Model,
+    model: Model | Engine,
     tokens: npt.ArrayLike,
     given: npt.ArrayLike,
     starts: Sequence[int] = (0,),
     note: str = "",
 ) -> SavedTrace:
-    """Write a trace of this model; a FileError if it cannot be one."""
+    """Write a trace of this model, or of that of an engine; a FileError if it cannot be one."""
     import safetensors.numpy
 
     from curta.compiler.model import model_digest
 
+    if isinstance(model, Engine):
+        digest, stops = model.digest, model.stops
+    else:
+        digest, stops = model_digest(model), frozenset(model.plan["stops"])
     parts = {"tokens": tokens, "given": given, "starts": starts}
     arrays = {name: integers(str(path), name, values) for name, values in parts.items()}
     written = note.encode(errors="backslashreplace").decode()
-    trace = SavedTrace(**arrays, model=model_digest(model), note=written)
+    trace = SavedTrace(**arrays, model=digest, note=written)
     check(str(path), trace)
-    check_turns(str(path), trace, model)
+    check_turns(str(path), trace, len(model.vocabulary), stops)
     metadata = {"curta": FORMAT, "model": trace.model, "note": trace.note}
     try:
         Path(path).write_bytes(safetensors.numpy.save(arrays, metadata=metadata))
@@ -97,7 +102,8 @@ def load_trace(path: str | Path, model: Model | None = None) -> SavedTrace:
     if model is not None:
         if trace.model != model_digest(model):
             raise FileError(f"{path}: a trace of another model; give it the file that said it")
-        check_turns(str(path), trace, model)
+        stops = frozenset(model.plan["stops"])
+        check_turns(str(path), trace, len(model.vocabulary), stops)
     return trace
 
 
@@ -151,15 +157,14 @@ def check(path: str, trace: SavedTrace) -> None:
         raise FileError(f"{path}: {wrong}; {REMEDY}")
 
 
-def check_turns(path: str, trace: SavedTrace, model: Model) -> None:
-    """The tokens are the model's, and some were given only where it asks."""
-    size = len(model.vocabulary)
+def check_turns(path: str, trace: SavedTrace, size: int, stops: Set[int]) -> None:
+    """The tokens are of so many that the model has, and some were given only where it asks."""
     if (trace.tokens >= size).any():
         raise FileError(f"{path}: a token beyond the {size:,} that the model has; {REMEDY}")
     given = trace.given.astype(bool)
     places = np.flatnonzero(given[1:] & ~given[:-1]) + 1
     places = np.setdiff1d(places, trace.starts)
-    uncalled = places[~np.isin(trace.tokens[places - 1], model.plan["stops"])]
+    uncalled = places[~np.isin(trace.tokens[places - 1], [*stops])]
     if len(uncalled):
         raise FileError(
             f"{path}: token {int(uncalled[0]):,} was given where the model had not stopped; "

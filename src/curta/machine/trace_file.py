@@ -28,4 +28,4 @@ def save_conversation(path: str | Path, conversation: Conversation, note: str = 
         spoken_by_machine(ids[start:end], chapter.opening)
         for chapter, (start, end) in zip(chapters, pairwise(ends), strict=True)
     ]
-    save_trace(path, engine.model, ids, ~np.concatenate(spoken), ends[:-1], note)
+    save_trace(path, engine, ids, ~np.concatenate(spoken), ends[:-1], note)

@@ -163,6 +163,7 @@ class CachedNative(Native):
         self._ids = {token: number for number, token in enumerate(self.vocabulary)}
         self._max_tokens = int(facts["max_tokens"])
         self.identity = str(facts["identity"])
+        self.digest = str(facts["digest"])
         self._model = model
         self.library = Library(source)
 
