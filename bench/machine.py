@@ -133,11 +133,12 @@ def started(engine: str, program: Program, level: str) -> dict[str, Any]:
 
 def compiled(program: Program) -> str:
     from curta.machine.toolchain import read_program
+    from curta.store import write_atomically
 
     folder = Path(tempfile.gettempdir()) / f"curta-bench-{os.getuid()}"
     folder.mkdir(exist_ok=True)
     path = folder / f"{program.source}.wasm"
-    path.write_bytes(read_program(ROOT / "examples" / program.source))
+    write_atomically(path, read_program(ROOT / "examples" / program.source))  # others may read it
     return str(path)
 
 

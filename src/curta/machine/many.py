@@ -36,11 +36,11 @@ from curta.machine.run import (
 )
 from curta.machine.trace import Trace
 
-SECONDS_OF_A_BATCH = 0.2
+SECONDS_OF_A_BATCH = 0.05
 LARGEST_BATCH = 1024
-AHEAD = 3
+AHEAD = 2
 """Batches for each other process that are waiting or being run."""
-HELD = 8
+HELD = 16
 """For each other process, batches that are over or not, while the next is not there yet."""
 RunInput = bytes | Mapping[str, Any]
 """An input: bytes for stdin, or options of a run (`stdin`, `args`, `env`, `seed`, ...)."""
@@ -72,7 +72,8 @@ def run_many(
     if not isinstance(count, int) or count < 1:
         raise UserError(f"jobs={jobs}: expected at least one process")
     run_here = partial(run_batch, engine, program, shared)
-    return _outcomes(program, run_here, shared, Batches(map(checked, inputs)), count - 1)
+    batches = Batches(map(checked, inputs), largest=LARGEST_BATCH if count > 1 else 1)
+    return _outcomes(program, run_here, shared, batches, count - 1)
 
 
 def checked(given: RunInput) -> TalkOptions:
@@ -95,8 +96,8 @@ def checked(given: RunInput) -> TalkOptions:
 class Batches:
     """Inputs, some at a time; an error of theirs comes after what came before it."""
 
-    def __init__(self, inputs: Iterator[TalkOptions]) -> None:
-        self._inputs = inputs
+    def __init__(self, inputs: Iterator[TalkOptions], largest: int) -> None:
+        self._inputs, self._largest = inputs, largest
         self._failure: Exception | None = None
         self._size = 1
 
@@ -111,7 +112,7 @@ class Batches:
 
     def resize(self, runs: int, seconds: float) -> None:
         """Make them larger or smaller, since so many runs took so long."""
-        self._size = max(1, min(int(SECONDS_OF_A_BATCH * runs / seconds), LARGEST_BATCH))
+        self._size = max(1, min(int(SECONDS_OF_A_BATCH * runs / seconds), self._largest))
 
     def finish(self) -> None:
         if self._failure is not None:
@@ -146,11 +147,12 @@ def _outcomes(
                 pool = pool or stack.enter_context(_pool(others))
                 waiting.append(pool.submit(run_elsewhere, shared, batch))
             if own:
-                here.set_result(run_here(own))
+                records, seconds = run_here(own)
+                batches.resize(len(records), seconds)
+                here.set_result((records, seconds))
             elif waiting:
                 records, seconds = waiting.popleft().result()
-                if others:
-                    batches.resize(len(records), seconds)
+                batches.resize(len(records), seconds)
                 yield from (outcome(program, record) for record in records)
             else:
                 return batches.finish()

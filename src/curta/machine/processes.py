@@ -47,18 +47,19 @@ def worker_setup(ready: Ready, level: Level) -> WorkerSetup:
 @cache
 def prepared(setup: WorkerSetup) -> tuple[Engine, LoadedProgram]:
     """What every process makes once."""
-    from curta.machine.bake import load_baked
-    from curta.machine.extensions import find_extension
-    from curta.machine.parts.operations import Operations
-    from curta.machine.weights import load_machine
-
     if setup.threads is not None and setup.level == "plain":
         from curta.engine.plain import use_threads
 
         use_threads(setup.threads)
     program = replace(LoadedProgram.from_bytes(setup.program), baked=setup.is_baked)
     if setup.weights is not None:
+        from curta.machine.bake import load_baked
+
         return load_baked(setup.weights, setup.level, prove=False).engine, program
+    from curta.machine.extensions import find_extension
+    from curta.machine.parts.operations import Operations
+    from curta.machine.weights import load_machine
+
     sys.path.insert(0, setup.folder)
     try:
         extensions = [find_extension(text) for text in setup.extensions]
