@@ -4,7 +4,8 @@ Things of one kind lie on a *shelf*, a folder. A thing is found by its key, a di
 is made of: the files of curta that make it among them (`sources_digest`). A file begins with a
 digest of the rest, so that damage is seen before anything is believed; it is written whole and then
 renamed, so two processes at once do the work twice and agree. A cache that is damaged, or cannot be
-read or written, costs time and nothing else.
+read or written, costs time and nothing else; but compilers have to write somewhere, and where they
+cannot, an error names the place.
 
 Some things come with curta, compressed (`packaged`): they are found like what was kept.
 

@@ -41,13 +41,15 @@ LARGEST_BATCH = 1024
 AHEAD = 2
 """Batches for each other process that are waiting or being run."""
 HELD = 16
-"""For each other process, batches that are over or not, while the next is not there yet."""
+"""Batches for each other process that wait, most of them over, for one that is to come first."""
 RunInput = bytes | Mapping[str, Any]
 """An input: bytes for stdin, or options of a run (`stdin`, `args`, `env`, `seed`, ...)."""
 Outcome = Run | ProgramError
 RunRecord = tuple[bytes, bytes, int, Figures, Ids] | ProgramError
 BatchRecords = tuple[list[RunRecord], float]
 OF_A_RUN = ("stdin", "args", "env", "name", "seed", "max_tokens", "chapter_tokens", "keep_trace")
+COPIES: dict[str, Callable[[Any], object]] = {"stdin": bytes, "args": tuple, "env": dict}
+"""Of an input, what may be changed once it was given."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +79,9 @@ def run_many(
 
 
 def checked(given: RunInput) -> TalkOptions:
-    """An input as options; those with which another process could do nothing are refused."""
+    """An input as options, as it is now; those with which another process could do nothing are
+    refused.
+    """
     if isinstance(given, bytes | bytearray | memoryview):
         return {"stdin": bytes(given)}
     if not isinstance(given, Mapping):
@@ -85,12 +89,15 @@ def checked(given: RunInput) -> TalkOptions:
     for name in given:
         if name not in OF_A_RUN:
             raise UserError(f"{name}: an input can say {', '.join(OF_A_RUN)}")
-    options = cast(TalkOptions, dict(given))
+    options = dict(given)
     check_options(options, TalkOptions)
     if not isinstance(options.get("stdin") or b"", bytes | bytearray | memoryview):
         raise UserError("stdin: many runs take bytes, files only one by one")
+    for name, copied in COPIES.items():
+        if options.get(name) is not None:
+            options[name] = copied(options[name])
     host_segments(options.get("args", ()), options.get("env") or {}, options.get("seed"))
-    return options
+    return cast(TalkOptions, options)
 
 
 class Batches:
@@ -128,8 +135,8 @@ def _outcomes(
 ) -> Iterator[Outcome]:
     """Of batches that this process runs, and so many others.
 
-    It begins while they start, and runs a batch whenever what is to come next is not there yet:
-    that may be there before the batch is over.
+    It begins while they start, and runs a batch whenever what is to come next is not there yet.
+    That may be there before the batch is over, and others may have nothing left to do by then.
     """
     waiting: deque[Future[BatchRecords]] = deque()
     with ExitStack() as stack:

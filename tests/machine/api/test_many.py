@@ -70,6 +70,34 @@ def test_inputs_are_options() -> None:
     assert list(traced.trace) == list(MACHINE.run(ECHO, stdin=b"z", name="echo").trace)
 
 
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_an_input_is_what_it_was_when_it_was_given(jobs: int) -> None:
+    content, words, variables = bytearray(b"0"), ["a"], {"KEY": "0"}
+
+    def inputs() -> Iterator[dict[str, object]]:
+        for digit in b"0123456789":
+            content[0], words[0], variables["KEY"] = digit, chr(digit) * 9, chr(digit) * 9
+            yield {"stdin": content, "args": words, "env": variables}
+        yield {"stdin": memoryview(b"m"), "args": iter(["it"]), "env": os.environ}
+
+    outcomes = list(MACHINE.map(ECHO, inputs(), jobs=jobs, keep_trace=True))  # type: ignore[arg-type]
+    for digit, outcome in zip(b"0123456789", outcomes, strict=False):
+        given, nine = bytes([digit]), chr(digit) * 9
+        alone = MACHINE.run(ECHO, stdin=given, args=[nine], env={"KEY": nine})
+        assert isinstance(outcome, Run)
+        assert outcome.stdout == given
+        assert list(outcome.trace) == list(alone.trace)
+    assert isinstance(outcomes[-1], Run)
+    assert outcomes[-1].stdout == b"m"
+
+
+def test_what_is_said_for_all_holds_where_an_input_says_nothing() -> None:
+    (run,) = MACHINE.map(ECHO, [{"keep_trace": True}], jobs=1, stdin=b"s", args=["a"])
+    assert isinstance(run, Run)
+    assert run.stdout == b"s"
+    assert list(run.trace) == list(MACHINE.run(ECHO, stdin=b"s", args=["a"]).trace)
+
+
 def test_inputs_are_read_as_they_are_needed() -> None:
     taken = 0
 
