@@ -148,7 +148,7 @@ def _outcomes(
             here = Future[BatchRecords]()
             if own:
                 waiting.append(here)
-            while sum(not one.done() for one in waiting) < bool(own) + AHEAD * others:
+            while sum(not one.done() for one in waiting if one is not here) < AHEAD * others:
                 if not (batch := batches.take()):
                     break
                 pool = pool or stack.enter_context(_pool(others))

@@ -17,7 +17,8 @@ compiles its libraries first, and links.
 **Cache.** A result is kept together with what it was made of: for a command line (sources, flags,
 working directory, compiler) there is a note of every file that was read and its digest, as the
 compiler's own list of dependencies says. If all are as they were, no compiler is started. Files of
-the compiler itself are not listed; its identity stands for them. Of a text its content is enough.
+the compiler itself are not listed; its identity stands for them. A module that was assembled is
+kept by its text and by where the assembler lies.
 """
 
 from __future__ import annotations

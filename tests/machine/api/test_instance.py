@@ -172,15 +172,21 @@ def test_a_token_limit_is_an_error_and_not_a_hang() -> None:
 def test_figures_are_told_now_and_then(monkeypatch: pytest.MonkeyPatch) -> None:
     """Not behind every chunk: a run waits for its ledger then, which another thread keeps. But how
     far it came in the end is told whatever the time."""
-    monkeypatch.setattr(conversation, "UNTOLD_SECONDS", untold := 0.002)
-    limit, seen = LOADED.prompt().size + 300_000, list[Figures]()
-    instance = started(Host(on_progress=seen.append), ConversationLimits(max_tokens=limit))
-    del seen[:]
-    with pytest.raises(LimitError):
-        instance.invoke("spin")
-    *before, last = seen
-    assert last == instance.figures
-    assert all(b.seconds >= a.seconds + untold for a, b in pairwise(before))
+
+    def told(untold: float) -> list[Figures]:
+        monkeypatch.setattr(conversation, "UNTOLD_SECONDS", untold)
+        limit, seen = LOADED.prompt().size + 300_000, list[Figures]()
+        instance = started(Host(on_progress=seen.append), ConversationLimits(max_tokens=limit))
+        del seen[:]
+        with pytest.raises(LimitError):
+            instance.invoke("spin")
+        *before, last = seen
+        assert last == instance.figures
+        assert all(b.seconds >= a.seconds + untold for a, b in pairwise(before))
+        return before
+
+    assert len(told(0)) > 1
+    assert len(told(1000)) == 1, "when it began"
 
 
 def test_the_last_figures_told_are_those_of_the_run() -> None:

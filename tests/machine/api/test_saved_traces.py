@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +9,6 @@ import pytest
 
 from curta import Machine, Trap
 from curta.app.command_line import main
-from curta.compiler import model as compiler_model
 from curta.engine import SavedTrace, load_trace, save_trace
 from curta.errors import LimitError, UserError
 from curta.machine.instance import Instance
@@ -43,20 +41,6 @@ def weights(machine: Machine, tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("weights") / "machine.safetensors"
     machine.engine.model.save(path)
     return path
-
-
-@pytest.fixture(scope="module", autouse=True)
-def digested_once() -> Iterator[None]:
-    """The digest of the machine takes a second, and is asked for with every trace."""
-    with pytest.MonkeyPatch.context() as patch:
-        digests: dict[int, str] = {}
-        digest = compiler_model.model_digest
-        patch.setattr(
-            compiler_model,
-            "model_digest",
-            lambda model: digests.get(id(model)) or digests.setdefault(id(model), digest(model)),
-        )
-        yield
 
 
 @pytest.fixture(autouse=True)
